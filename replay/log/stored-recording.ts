@@ -26,11 +26,7 @@ export function fromStored(stored: StoredRecording, turns: readonly ExecutionTur
 }
 
 /** `toStored` for a session that has already been cut out of its run. */
-export function storePart(
-  recording: Recording,
-  part: SessionPart,
-  turns: readonly ExecutionTurn[],
-): StoredRecording {
+export function storePart(recording: Recording, part: SessionPart, turns: readonly ExecutionTurn[]): StoredRecording {
   const state = new StoreState(turns);
   return {
     formatVersion: recording.formatVersion,
@@ -41,7 +37,9 @@ export function storePart(
     sessions: part.sessions.map(withoutAmbient),
     calls: part.calls.map((call) => storeCall(call, state)),
     ambient: part.ambient,
-    gaps: recording.gaps.filter((gap) => gap.sessionId === undefined || gap.sessionId === '' || gap.sessionId === part.sessionId),
+    gaps: recording.gaps.filter(
+      (gap) => gap.sessionId === undefined || gap.sessionId === '' || gap.sessionId === part.sessionId,
+    ),
   };
 }
 
@@ -136,4 +134,3 @@ function chunkTable(chunks: NonNullable<ExchangeRecord['response']>['chunks']): 
   });
   return exact ? { chunks: table } : { chunks: table, msChunks: true };
 }
-

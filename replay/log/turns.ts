@@ -67,7 +67,11 @@ export function llmTurn(attempts: Attempts, history: MessageHistory, number: num
     endMs: last.endMs,
     call: attempts,
     ...(described !== undefined && {
-      llm: { provider: described.provider, request: { ...described.request, body: request }, shared: interned?.shared ?? 0 },
+      llm: {
+        provider: described.provider,
+        request: { ...described.request, body: request },
+        shared: interned?.shared ?? 0,
+      },
     }),
   };
 }
@@ -113,8 +117,7 @@ export function toolTurn(call: ToolRecord): DraftTurn {
 }
 
 function toolResponse(call: ToolRecord): JsonObject {
-  if (call.thrown !== undefined || call.outcome === 'error')
-    return { error: thrownError(call.thrown, call.error) };
+  if (call.thrown !== undefined || call.outcome === 'error') return { error: thrownError(call.thrown, call.error) };
   if (call.result !== undefined) return { result: toPlainJson(call.result) };
   if (call.error !== undefined) return { error: plainError(call.error) };
   // A call that was still open has neither; an `ok` call that answered nothing has the result null.
@@ -122,7 +125,10 @@ function toolResponse(call: ToolRecord): JsonObject {
 }
 
 /** What a program threw, as a turn shows it: programs also throw strings and plain objects. */
-export function thrownError(thrown: unknown, recorded?: RecordedError): { name: string; message: string; code?: string } {
+export function thrownError(
+  thrown: unknown,
+  recorded?: RecordedError,
+): { name: string; message: string; code?: string } {
   if (recorded !== undefined) return plainError(recorded);
   const value = decodeTyped(thrown);
   if (value instanceof Error) {
