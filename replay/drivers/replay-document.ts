@@ -1,5 +1,5 @@
 import type { ExecutionLog } from '../../instrumentation/schema/execution-log';
-import type { CallRecord, Recording, ToolRecord } from '../../instrumentation/schema/records';
+import type { CallRecord, Recording } from '../../instrumentation/schema/records';
 import type { Divergence, DivergencePolicy, ProcessReport, ReplayDocument, Use } from '../player/report';
 
 /** Unused calls that are named one by one; the count is always whole. */
@@ -98,19 +98,26 @@ export function replayExitCode(
 
 /** The calls that count: attempts, tool calls and observations, without what happened inside substituted tools. */
 export function countedCalls(calls: readonly CallRecord[]): CallRecord[] {
-  const tools = calls.filter((call): call is ToolRecord => call.kind === 'tool' && call.replay === 'substitute');
-  const prefixes = new Map<string, string[]>();
-  for (const tool of tools) {
-    const prefix = `${tool.scope === '' ? '' : `${tool.scope}/`}${tool.tool}#`;
-    const list = prefixes.get(tool.processPath);
-    if (list === undefined) prefixes.set(tool.processPath, [prefix]);
-    else if (!list.includes(prefix)) list.push(prefix);
+  const prefixes = new Map<string, Set<string>>();
+  for (const call of calls) {
+    const prefix = substitutedScope(call);
+    if (prefix === undefined) continue;
+    const known = prefixes.get(call.processPath) ?? new Set();
+    prefixes.set(call.processPath, known.add(prefix));
   }
   return calls.filter(
     (call) =>
       call.kind !== 'decision' &&
-      !(prefixes.get(call.processPath) ?? []).some((prefix) => call.scope.startsWith(prefix)),
+      ![...(prefixes.get(call.processPath) ?? [])].some((prefix) => call.scope.startsWith(prefix)),
   );
+}
+
+/** Beginning of the scope of everything inside a function that a replay answers instead of running it. */
+function substitutedScope(call: CallRecord): string | undefined {
+  const parent = call.scope === '' ? '' : `${call.scope}/`;
+  if (call.kind === 'tool' && call.replay === 'substitute') return `${parent}t:${encodeURIComponent(call.tool)}#`;
+  if (call.kind === 'observation') return `${parent}o:${encodeURIComponent(call.key)}#`;
+  return undefined;
 }
 
 function mergeUses(reports: readonly ProcessReport[]): Map<string, Use> {

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -12,6 +11,7 @@ import { mergeRecordings } from '../log/stored-recording';
 import type { DivergencePolicy, ProcessReport, ReplayDocument, ReplayOptions } from '../player/report';
 import { placeholderEnv } from './placeholder-env';
 import { buildReplayDocument, countedCalls } from './replay-document';
+import { newRunId } from './run-id';
 import { runProgram, withPreload } from './run-program';
 import type { ProgramOutput } from './run-program';
 
@@ -45,7 +45,7 @@ export async function replayCommand(options: ReplayCommandOptions): Promise<Repl
   const recording = mergeRecordings([...options.logs]);
   if (countedCalls(recording.calls).length === 0)
     throw new ReenactError('LOG_HAS_NO_CALLS', `${options.ref ?? 'the log'} holds no call`);
-  const runId = `run-${randomBytes(6).toString('hex')}`;
+  const runId = newRunId();
   const workspace = mkdtempSync(join(tmpdir(), 'reenact-replay-'));
   try {
     const store = resolve(options.store ?? join(workspace, 'store'));
@@ -108,7 +108,8 @@ async function prepare(
       ...options.env,
       NODE_OPTIONS: withPreload(given['NODE_OPTIONS']),
       REENACT_MODE: 'replay',
-      REENACT_REPLAY: undefined,
+      // Names what is replayed, so that the log of the replay says so; the file below is what is played.
+      REENACT_REPLAY: options.recording.runId || options.ref || 'log',
       REENACT_REPLAY_FILE: file,
       REENACT_REPLAY_OPTIONS: JSON.stringify(replayOptions),
       REENACT_REPORT_DIR: reportDir,
