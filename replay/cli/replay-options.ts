@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { ReenactError } from '../../instrumentation/schema/errors';
 import type { ExecutionLog } from '../../instrumentation/schema/execution-log';
 import type { ReplayCommandOptions } from '../drivers/script';
-import { mergeRecordings } from '../log/stored-recording';
+import { mergeRecordings } from '../log/recording-of-log';
 import { DIVERGENCE_POLICIES } from '../player/report';
 import type { DivergencePolicy } from '../player/report';
 import { collect, listOption, textOption } from './command';

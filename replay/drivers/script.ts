@@ -5,9 +5,9 @@ import { ERRORS, ReenactError } from '../../instrumentation/schema/errors';
 import type { ErrorCode } from '../../instrumentation/schema/errors';
 import type { ExecutionLog } from '../../instrumentation/schema/execution-log';
 import type { Recording } from '../../instrumentation/schema/records';
-import { writeLogFile } from '../log/log-file';
+import { writeLogs } from '../log/log-file';
 import { resolveRef } from '../log/resolve-ref';
-import { mergeRecordings } from '../log/stored-recording';
+import { mergeRecordings } from '../log/recording-of-log';
 import type { DivergencePolicy, ProcessReport, ReplayDocument, ReplayOptions } from '../player/report';
 import { placeholderEnv } from './placeholder-env';
 import { buildReplayDocument, countedCalls } from './replay-document';
@@ -89,7 +89,7 @@ async function prepare(
   options: Preparation,
 ): Promise<{ variables: Record<string, string | undefined>; reportDir: string }> {
   const file = join(options.workspace, 'replay.jsonl');
-  await writeLogFile(file, options.logs);
+  await writeLogs(file, options.logs);
   const reportDir = join(options.workspace, 'reports');
   mkdirSync(reportDir, { mode: 0o700 });
   const replayOptions: ReplayOptions = {

@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path';
-import { checkSets, setText } from './set-texts';
+import { checkSets, fromOverrides, setText } from './set-texts';
 import { replayCommand } from '../drivers/script';
-import { readLogFile } from '../log/log-file';
+import { readLogs } from '../log/log-file';
 import type { ReplayDocument } from '../player/report';
 import { checkAssertions, combineVerdicts } from './assertions';
 import type { CheckedAssertion } from './assertions';
@@ -39,7 +39,7 @@ export async function runScenario(
   const started = performance.now();
   const scenario = readScenario(file);
   const cwd = scenarioCwd(scenario, file, options.cwd ?? process.cwd());
-  const logs = await readLogFile(resolve(dirname(file), scenario.log));
+  const logs = await readLogs(resolve(dirname(file), scenario.log));
   let output = '';
   const report = await replayCommand({
     logs,
@@ -47,7 +47,7 @@ export async function runScenario(
     cwd,
     ...(options.env && { env: options.env }),
     ref: scenario.log,
-    overrides: checkSets(scenario.set ?? [], logs, dirname(file)).map(setText),
+    overrides: checkSets(fromOverrides(scenario), logs, dirname(file)).map(setText),
     onDivergence: scenario.onDivergence ?? 'fail',
     ignore: scenario.ignore ?? [],
     output: 'capture',

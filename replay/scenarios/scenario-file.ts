@@ -17,8 +17,9 @@ export interface Scenario {
   readonly command: readonly string[];
   /** Relative to the scenario file; without it the working directory of the test run. */
   readonly cwd?: string;
-  /** `TURN=VALUE` texts, as `--set` takes them. */
-  readonly set?: readonly string[];
+  /** What turns answer instead, by turn as `--set` names it. */
+  readonly toolOverrides?: Readonly<Record<string, unknown>>;
+  readonly llmOverrides?: Readonly<Record<string, unknown>>;
   readonly onDivergence?: DivergencePolicy;
   readonly ignore?: readonly string[];
   readonly assertions: readonly AssertionSpec[];

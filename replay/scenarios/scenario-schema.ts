@@ -22,10 +22,13 @@ export const scenarioSchema = {
       type: 'string',
       description: 'Working directory of the program, relative to this file; without it that of the test run.',
     },
-    set: {
-      type: 'array',
-      items: { type: 'string', minLength: 3 },
-      description: 'TURN=VALUE texts, as `reenact replay --set` takes them.',
+    toolOverrides: {
+      type: 'object',
+      description: 'What tool calls answer instead: values by turn, named as `reenact replay --set` names it.',
+    },
+    llmOverrides: {
+      type: 'object',
+      description: 'What the model answers instead: text or response bodies by turn.',
     },
     onDivergence: { enum: [...DIVERGENCE_POLICIES], description: 'What a call gets that no recording answers.' },
     ignore: {

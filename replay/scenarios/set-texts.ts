@@ -5,6 +5,7 @@ import type { ExecutionLog, ExecutionTurn } from '../../instrumentation/schema/e
 
 /** A `--set` that has been checked against the logs it is for. */
 export interface CheckedSet {
+  readonly isLlm: boolean;
   /** Turn number, `tool:NAME#k`, `llm#k` or `tool:NAME`, with an optional JSON Pointer. */
   readonly target: string;
   /** JSON, or the plain text of a model's answer; `@FILE` read in. */
@@ -28,13 +29,51 @@ export function checkSets(texts: readonly string[], logs: readonly ExecutionLog[
     if (at <= 0) throw new ReenactError('SET_INVALID', `--set ${text} has no TURN=VALUE`);
     const target = text.slice(0, at);
     const found = findTarget(target, logs);
-    return { target, value: readValue(text.slice(at + 1), { target, found, cwd }) };
+    return { target, isLlm: found.isLlm, value: readValue(text.slice(at + 1), { target, found, cwd }) };
   });
 }
 
 /** The text that the replayed process is given. */
 export function setText(set: CheckedSet): string {
   return `${set.target}=${set.value}`;
+}
+
+/** Overrides of a scenario, as the programming interface names them. */
+export interface Overrides {
+  readonly toolOverrides?: Readonly<Record<string, unknown>>;
+  readonly llmOverrides?: Readonly<Record<string, unknown>>;
+}
+
+/** Checked sets as the overrides of a scenario; empty sides are left out. */
+export function toOverrides(sets: readonly CheckedSet[]): Overrides {
+  const side = (isLlm: boolean): [string, unknown][] =>
+    sets.filter((set) => set.isLlm === isLlm).map((set) => [set.target, jsonOrText(set.value)]);
+  const [tools, models] = [side(false), side(true)];
+  return {
+    ...(tools.length > 0 && { toolOverrides: Object.fromEntries(tools) }),
+    ...(models.length > 0 && { llmOverrides: Object.fromEntries(models) }),
+  };
+}
+
+/** The overrides of a scenario as `--set` texts. A bare tool name stands for every call of it. */
+export function fromOverrides(overrides: Overrides): string[] {
+  const tools = Object.entries(overrides.toolOverrides ?? {}).map(
+    ([key, value]) => `${/^(\d+(\/|$)|tool:|llm#)/.test(key) ? key : `tool:${key}`}=${JSON.stringify(value)}`,
+  );
+  const models = Object.entries(overrides.llmOverrides ?? {}).map(
+    ([key, value]) =>
+      `${key}=${typeof value === 'string' && value !== '' && !/^[{["@]/.test(value) && !key.includes('/') ? value : JSON.stringify(value)}`,
+  );
+  return [...tools, ...models];
+}
+
+function jsonOrText(value: string): unknown {
+  try {
+    return JSON.parse(value) as unknown;
+  } catch {
+    // The plain text of a model's answer.
+    return value;
+  }
 }
 
 function findTarget(target: string, logs: readonly ExecutionLog[]): Target {

@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ReenactError } from '../../../instrumentation/schema/errors';
 import type { ExecutionLog } from '../../../instrumentation/schema/execution-log';
-import { readLogFile, writeLogFile } from '../../log/log-file';
+import { readLogs, writeLogs } from '../../log/log-file';
 import type { CommandDefinition } from '../command';
 import { required, textOption } from '../command';
 import { plural } from '../conversation/words';
@@ -27,7 +27,7 @@ export const pull: CommandDefinition = {
     const { logs } = await resolveLogs(invocation, required(invocation, 0));
     if (file !== undefined) {
       const replace = invocation.options['force'] === true || (await holdsSameSessions(file, logs));
-      await writeLogFile(file, logs, { replace });
+      await writeLogs(file, logs, { replace });
       output.result(logs.length === 1 ? logs[0] : logs, '');
       output.note(`reenact: wrote ${plural(logs.length, 'log')} to ${target}`);
     } else output.result(logs.length === 1 ? logs[0] : logs, logs.map((log) => `${harmlessJson(log)}\n`).join(''));
@@ -46,7 +46,7 @@ async function holdsSameSessions(file: string, logs: readonly ExecutionLog[]): P
   if (!existsSync(file)) return false;
   try {
     const ids = (items: readonly ExecutionLog[]): string => JSON.stringify(items.map((log) => log.sessionId).sort());
-    return ids(await readLogFile(file)) === ids(logs);
+    return ids(await readLogs(file)) === ids(logs);
   } catch (error) {
     // Not a log of ours: the writer then says that the file exists.
     if (error instanceof ReenactError) return false;
