@@ -46,7 +46,7 @@ export function wrap<F extends AnyFunction>(
   if (Object.hasOwn(fn, WRAPPED)) return fn;
   const wrapped = function (this: unknown, ...args: unknown[]): unknown {
     const runtime = activeRuntime();
-    return runtime === undefined ? fn.apply(this, args as never[]) : runtime.call(spec, fn, this, args);
+    return runtime === undefined ? fn.apply(this, args as never[]) : runtime.call(spec, fn, { thisArg: this, args });
   };
   for (const key of Reflect.ownKeys(fn)) {
     const descriptor = Object.getOwnPropertyDescriptor(fn, key);
@@ -67,7 +67,10 @@ export function observe<T>(key: string, fn: () => T): T {
   const runtime = activeRuntime();
   return runtime === undefined
     ? fn()
-    : (runtime.call({ kind: 'observation', name: key, replay: 'substitute' }, fn, undefined, []) as T);
+    : (runtime.call({ kind: 'observation', name: key, replay: 'substitute' }, fn, {
+        thisArg: undefined,
+        args: [],
+      }) as T);
 }
 
 /**

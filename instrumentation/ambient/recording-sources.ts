@@ -20,7 +20,8 @@ export function recordingClock(recorder: Recorder): ClockSource {
       return value;
     },
     monotonic() {
-      const value = originals.performanceNow() * 1000;
+      // Whole microseconds, so that a replay can give the same value to the last digit.
+      const value = Math.round(originals.performanceNow() * 1000);
       if (!scopes.isUntracked()) {
         const scope = scopes.current();
         ambient.clockRead('p', scope.path, { after: scope.session.lastSeq, value });
