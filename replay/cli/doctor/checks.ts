@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { listRuns, readRun } from '../../../exporter/local-store';
@@ -104,13 +104,7 @@ function findModule(entry: DeclaredFunctions, folder: string): string | undefine
 }
 
 function isFile(path: string): boolean {
-  try {
-    readFileSync(path, { flag: 'r' });
-    return true;
-  } catch {
-    // Absent, or a folder: not this candidate.
-    return false;
-  }
+  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 }
 
 function checkStore(store: string): Check {
