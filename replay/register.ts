@@ -12,8 +12,9 @@ import { installVirtualTimers } from './clock/install-timers';
 import { ReplayClock } from './clock/replay-clock';
 import { replayDraws } from './clock/replay-draws';
 import { VirtualTimers } from './clock/virtual-timers';
-import { mergeRecordings } from './log/stored-recording';
+import { mergeRecordings } from './log/recording-of-log';
 import { installVirtualNetwork } from './network/virtual-network';
+import type { VirtualNetwork } from './network/virtual-network';
 import { CORRELATION_HEADER, ExchangePlayer } from './player/exchange-player';
 import { hintFor } from './player/explain';
 import { FunctionPlayer } from './player/function-player';
@@ -48,8 +49,8 @@ export function startReplay(parts: ReplayParts): Replay {
     () => scheduler.wake(),
   );
   const state = new ReplayState({ options, logs, clock, timers });
-  const quiescence = new Quiescence({ activity: () => network.activity, busy: () => exchanges.liveInFlight });
-  const scheduler = new Scheduler({
+  const quiescence: Quiescence = new Quiescence({ activity: () => network.activity, busy: () => exchanges.liveInFlight });
+  const scheduler: Scheduler = new Scheduler({
     clock,
     timers,
     quiescence,
@@ -60,7 +61,7 @@ export function startReplay(parts: ReplayParts): Replay {
     ...(parts.config.file.ignore ?? []),
   ]);
   const recordedFunctions = new RecordedFunctions(own.functions);
-  const exchanges = new ExchangePlayer({
+  const exchanges: ExchangePlayer = new ExchangePlayer({
     recorded: recordedExchanges,
     scheduler,
     state,
@@ -75,7 +76,7 @@ export function startReplay(parts: ReplayParts): Replay {
     redactJson: parts.redactJson,
     substituted: (record) => consume(own, record.spanId, { recordedExchanges, recordedFunctions }),
   });
-  const network = installVirtualNetwork({
+  const network: VirtualNetwork = installVirtualNetwork({
     correlationHeader: CORRELATION_HEADER,
     onCall: (call) => exchanges.onCall(call),
     onConnect: (target) => exchanges.onConnect(target),
@@ -121,7 +122,7 @@ function consume(
 ): void {
   for (const call of own.inside(spanId)) {
     if (call.kind === 'llm' || call.kind === 'http') pools.recordedExchanges.claim(call);
-    else if (call.kind !== 'decision') pools.recordedFunctions.claim(call);
+    else if (call.kind === 'tool' || call.kind === 'observation') pools.recordedFunctions.claim(call);
   }
 }
 
