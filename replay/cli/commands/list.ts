@@ -1,6 +1,6 @@
 import { listLogs } from '../../log/list';
 import type { ListRow } from '../../log/list';
-import { parseSource } from '../../sources';
+import { parseSource } from '../../sources/registry';
 import type { CommandDefinition } from '../command';
 import { textOption } from '../command';
 import { duration, moment } from '../conversation/words';
@@ -16,7 +16,7 @@ export const list: CommandDefinition = {
     addSourceOption(command);
   },
   run: async (invocation) => {
-    const source = parseSource(textOption(invocation, 'from') ?? 'local', { store: storeOf(invocation) });
+    const source = parseSource(textOption(invocation, 'from') ?? 'local', storeOf(invocation));
     const rows = await listLogs(source);
     invocation.output.result(rows, rows.length === 0 ? 'Nothing is recorded here.\n' : table(rows));
     return 0;
