@@ -147,3 +147,13 @@ export function writeReport(report: ProcessReport, directory: string): void {
   mkdirSync(directory, { recursive: true });
   writeFileSync(join(directory, `${report.processPath.replace(/[^\w.]/g, '_')}.json`), JSON.stringify(report));
 }
+
+/** Closes the recording of the replay and hands over its report when the process ends. */
+export function endReplay(replay: Replay): void {
+  process.on('exit', (code) => {
+    const digests = replay.output.digests();
+    replay.recorder.close({ exitCode: code, ...digests });
+    const directory = process.env['REENACT_REPORT_DIR'];
+    if (directory !== undefined) writeReport(replay.report(digests.stdout), directory);
+  });
+}
