@@ -150,7 +150,7 @@ async function readBack(runId: string, store: string): Promise<ExecutionLog[]> {
     return (await resolveRef(runId, { store })).logs;
   } catch (error) {
     // A program that made no call at all leaves no log of its own; the document then says so by `unused`.
-    if (error instanceof ReenactError && error.code === 'REF_NOT_FOUND') return [];
+    if (error instanceof ReenactError && ['REF_NOT_FOUND', 'LOG_HAS_NO_CALLS'].includes(error.code)) return [];
     throw error;
   }
 }

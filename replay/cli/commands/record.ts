@@ -2,10 +2,13 @@ import { constants } from 'node:os';
 import { readConfig } from '../../../instrumentation/config';
 import type { Config } from '../../../instrumentation/config';
 import { ReenactError } from '../../../instrumentation/schema/errors';
+import { readRun } from '../../../exporter/local-store';
 import { sendWaiting } from '../../../exporter/send-spool';
+import type { Recording } from '../../../instrumentation/schema/records';
 import { newRunId } from '../../drivers/run-id';
 import { runProgram, withPreload } from '../../drivers/run-program';
-import { readRunRows } from '../../log/list';
+import { buildLogs } from '../../log/build-log';
+import { listRow } from '../../log/list';
 import type { ListRow } from '../../log/list';
 import type { CommandDefinition } from '../command';
 import { textOption } from '../command';
@@ -62,9 +65,26 @@ export const record: CommandDefinition = {
 };
 
 async function afterRun(config: Config, runId: string): Promise<RecordDocument> {
-  if (config.otlp.url !== undefined) await sendWaiting(config, SEND_DEADLINE_MS);
-  const { rows, lost } = await readRunRows(config.store, runId);
-  return { runId, sessions: rows, store: config.store, endpoint: config.otlp.url ?? null, lost };
+  const sent = config.otlp.url === undefined ? 0 : (await sendWaiting(config, SEND_DEADLINE_MS)).lost;
+  const recording = await readSafely(config.store, runId);
+  const failures = (recording?.exits ?? []).flatMap((exit) => Object.values(exit.failures ?? {}));
+  return {
+    runId,
+    sessions: recording === undefined ? [] : buildLogs(recording).map(listRow),
+    store: config.store,
+    endpoint: config.otlp.url ?? null,
+    lost: failures.reduce((sum, count) => sum + count, sent),
+  };
+}
+
+/** A program that made no call leaves nothing behind. */
+async function readSafely(store: string, runId: string): Promise<Recording | undefined> {
+  try {
+    return await readRun(store, runId);
+  } catch (error) {
+    if (error instanceof ReenactError && error.code === 'REF_NOT_FOUND') return undefined;
+    throw error;
+  }
 }
 
 function describe(document: RecordDocument): string {
