@@ -107,20 +107,22 @@ function draftOf(record: AnyRecord, state: EncoderState): Draft {
 }
 
 function lifeDraft(record: Extract<AnyRecord, { kind: 'process' | 'exit' }>): Draft {
-  const { kind, traceId: _traceId, spanId, runId, processPath, ...rest } = record;
   const search: [string, string][] = [
-    [ATTRIBUTES.kind, kind],
-    [ATTRIBUTES.process, processPath],
-    [ATTRIBUTES.runId, runId],
+    [ATTRIBUTES.kind, record.kind],
+    [ATTRIBUTES.process, record.processPath],
+    [ATTRIBUTES.runId, record.runId],
   ];
+  const facts = Object.entries(record).filter(([field]) => !IDENTITY.has(field));
   if (record.kind === 'exit') {
-    const { ambient: _ambient, ...facts } = rest as Omit<typeof record, 'kind'>;
     search.push([ATTRIBUTES.seqStart, String(record.seq)], [ATTRIBUTES.seqEnd, String(record.seq)]);
-    return { search, text: { id: spanId, x: facts }, payloads: [] };
+    return { search, text: { id: record.spanId, x: Object.fromEntries(facts) }, payloads: [] };
   }
   if (record.replayOf !== undefined) search.push([ATTRIBUTES.replayOf, record.replayOf]);
-  return { search, text: { x: rest }, payloads: [] };
+  return { search, text: { x: Object.fromEntries(facts) }, payloads: [] };
 }
+
+/** Fields of process and exit records that stand in the span or in attributes of their own. */
+const IDENTITY: ReadonlySet<string> = new Set(['kind', 'traceId', 'spanId', 'runId', 'processPath', 'ambient']);
 
 function sessionOrCall(record: Exclude<AnyRecord, { kind: 'process' | 'exit' }>, state: EncoderState): Draft {
   const session = record.kind === 'session' ? record : undefined;
