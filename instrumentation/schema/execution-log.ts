@@ -21,6 +21,12 @@ export interface ExecutionTurn {
   status?: number;
   outcome?: string;
   error?: { name: string; message: string; code?: string };
+  /** Places of issue and of completion in one order of the log; for logs that hold no recording. `end` null: open. */
+  order?: { start: number; end: number | null };
+  /** The pieces in which a streamed response arrived, as the SDK gave them; for logs that hold no recording. */
+  items?: unknown[];
+  /** The result or the thrown value with what JSON loses of it (`typed-json.ts`), where JSON loses something. */
+  typedResponse?: unknown;
 }
 
 /** A conversation. Field names are a public contract. */
