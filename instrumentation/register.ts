@@ -52,7 +52,7 @@ function startRecording(config: Config): void {
   diagnostics.guard('start', () => {
     const redactor = createRedactor({ config });
     const untracked = <T>(fn: () => T): T => composed.recorder.scopes.untracked(fn);
-    const sink = createSink(config, { diagnostics, untracked });
+    const sink = createSink(config, diagnostics, { untracked });
     const composed = composeRecorder({
       config,
       diagnostics,
@@ -100,7 +100,7 @@ function startReplaying(config: Config): void {
   const { startReplay, endReplay } = require('../replay/register') as typeof import('../replay/register');
   const diagnostics = new Diagnostics(config.debug);
   const redactor = createRedactor({ config });
-  const sink = createSink({ ...config, otlp: { ...config.otlp, url: undefined } }, { diagnostics, untracked: (fn) => fn() });
+  const sink = createSink({ ...config, otlp: { ...config.otlp, url: undefined } }, diagnostics);
   const replay = startReplay({
     config,
     diagnostics,

@@ -4,7 +4,7 @@ import type { ExecutionTurn } from '../../instrumentation/schema/execution-log';
 import type { ExchangeRecord, RecordedError, ToolRecord } from '../../instrumentation/schema/records';
 import { decodeTyped, toPlainJson } from '../../instrumentation/schema/typed-json';
 import type { Attempts } from './attempts';
-import { isObject, parseJson, type JsonObject } from './checked';
+import { isObject, isShallow, parseJson, type JsonObject } from './checked';
 import { historyField, MessageHistory } from './message-history';
 
 /** A turn with what the assembly of the log still needs of it. */
@@ -42,7 +42,7 @@ export function plainError(error: RecordedError): { name: string; message: strin
 export function llmTurn(attempts: Attempts, history: MessageHistory, number: number): DraftTurn {
   const first = attempts[0];
   const last = attempts[attempts.length - 1] ?? first;
-  const described = describeExchange(last.request, last.response, last.outcome);
+  const described = readable(describeExchange(last.request, last.response, last.outcome));
   const body = described?.request.body ?? parsedBody(last);
   const field = historyField(body);
   const interned = field === undefined ? undefined : history.intern(number, body[field] as unknown[]);
@@ -74,6 +74,12 @@ export function llmTurn(attempts: Attempts, history: MessageHistory, number: num
       },
     }),
   };
+}
+
+/** Bodies nested beyond what is read are shown as text. */
+function readable(described: ReturnType<typeof describeExchange>): typeof described {
+  if (described === undefined || !isShallow(described.request.body)) return undefined;
+  return isShallow(described.response?.body) ? described : undefined;
 }
 
 function place(call: ExchangeRecord | ToolRecord) {
