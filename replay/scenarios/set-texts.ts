@@ -29,6 +29,10 @@ export function checkSets(texts: readonly string[], logs: readonly ExecutionLog[
     if (at <= 0) throw new ReenactError('SET_INVALID', `--set ${text} has no TURN=VALUE`);
     const target = text.slice(0, at);
     const found = findTarget(target, logs);
+    if (found.turn?.inferred)
+      throw new ReenactError('SET_INVALID', `${target} was inferred from the messages and runs for real in a replay`, {
+        hint: 'Declare the tool in reenact.config.json, or wrap it with tool(name, fn), and record again.',
+      });
     return { target, isLlm: found.isLlm, value: readValue(text.slice(at + 1), { target, found, cwd }) };
   });
 }

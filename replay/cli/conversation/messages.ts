@@ -6,13 +6,20 @@ export interface ShownToolCall {
   readonly args: unknown;
 }
 
+export interface ShownToolResult {
+  readonly id: string;
+  readonly content: unknown;
+  /** The turn that shows the same result already. */
+  readonly turn?: number;
+}
+
 /** A message in one shape, whatever the provider. */
 export interface ShownMessage {
   readonly role: string;
   readonly text: string;
   readonly reasoning: string;
   readonly toolCalls: readonly ShownToolCall[];
-  readonly toolResults: readonly { readonly id: string; readonly content: unknown }[];
+  readonly toolResults: readonly ShownToolResult[];
   /** Parts that are neither text nor tools, e.g. `image`. */
   readonly otherParts: readonly string[];
 }
