@@ -24,7 +24,7 @@ export interface ModuleTarget {
   readonly specifiers?: readonly string[];
   /** Ends of paths, with `/`: every installed copy of a package's main file, for example `undici/index.js`. */
   readonly fileEndings?: readonly string[];
-  /** False when it is CommonJS for certain: then it costs no ESM hook. */
+  /** False when `Module.prototype.load` is certain to see it: then it costs no ESM hook. */
   readonly canBeEsm: boolean;
   /** Top-level exports that `onLoad` may replace. */
   readonly exportNames: readonly string[];
@@ -127,11 +127,14 @@ export class ModuleHooks {
   private commonJsLoaded(module: LoadableModule, filename: string): void {
     const end = filename.indexOf('?');
     const file = end === -1 ? filename : filename.slice(0, end);
-    const targets = this.targetsOf(file);
-    if (targets.length === 0) return;
-    const { exports } = module;
-    const replacements = this.collect(targets, exports, { format: 'commonjs', file, reassigned: [] });
-    module.exports = applyReplacements(exports, replacements);
+    // Assigned only for a target: a setter of the program on `module` would notice.
+    if (this.targetsOf(file).length > 0) module.exports = this.replacedExports(module.exports, file);
+  }
+
+  /** What the exports of a CommonJS module become. */
+  replacedExports(exports: unknown, file: string): unknown {
+    const module: LoadedModule = { format: 'commonjs', file, reassigned: [] };
+    return applyReplacements(exports, this.collect(this.targetsOf(file), exports, module));
   }
 }
 

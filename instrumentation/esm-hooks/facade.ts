@@ -38,6 +38,8 @@ export interface FacadeHost {
   loaded(module: FacadeModule, exports: unknown): Readonly<Record<string, unknown>>;
   /** The wrapped function for a call during a circular import, before the facade itself has run. */
   early(module: FacadeModule, name: string, value: unknown): unknown;
+  /** What `module.exports` of a CommonJS module becomes. */
+  commonJs(url: string, exports: unknown): unknown;
 }
 
 const MARK = 'reenact-facade';
@@ -127,4 +129,10 @@ export function facadeSource(url: string, shape: ModuleShape, specifier?: string
     ...(names.length > 0 ? [`export { ${names.map(([id, name]) => `${id} as ${name}`).join(', ')} };`] : []),
     '',
   ].join('\n');
+}
+
+/** Source of a CommonJS module followed by one line that puts replacements into its exports. */
+export function hookedCommonJs(source: string, url: string): string {
+  const host = `globalThis[Symbol.for(${JSON.stringify(FACADE_KEY)})]`;
+  return `${source}\n;module.exports = ${host}?.commonJs(${JSON.stringify(url)}, module.exports) ?? module.exports;\n`;
 }

@@ -5,7 +5,7 @@ import type { LoadedModule, ModuleHooks, ModuleTarget } from '../module-hooks';
 import { whereAmI } from '../threads';
 import { FACADE_KEY } from './facade';
 import type { FacadeHost, FacadeModule } from './facade';
-import { Redirect } from './redirect';
+import { Redirect, withoutQuery } from './redirect';
 import type { RedirectTable, ResolveContext, Resolved } from './redirect';
 
 interface SyncHooks {
@@ -37,7 +37,12 @@ export function installEsmHooks(hooks: ModuleHooks): () => void {
       const result = next(specifier, context);
       return hooks.guard(() => redirect.resolved(result, specifier, context)) ?? result;
     },
-    load: (url, context, next) => redirect.load(url) ?? next(url, context),
+    load: (url, context, next) => {
+      const facade = redirect.load(url);
+      if (facade !== undefined) return facade;
+      const result = next(url, context);
+      return hooks.guard(() => redirect.loaded(result, url)) ?? result;
+    },
   });
   return () => {
     handle.deregister();
@@ -58,13 +63,17 @@ function installHost(hooks: ModuleHooks): () => void {
       if (!hooks.active || typeof value !== 'function') return value;
       return replace(hooks, { [name]: value }, module).get(name) ?? value;
     },
+    commonJs: (url, exports) => {
+      const inner = earlier?.commonJs(url, exports) ?? exports;
+      return hooks.active ? hooks.guard(() => hooks.replacedExports(inner, fileURLToPath(withoutQuery(url)))) : inner;
+    },
   };
   Object.defineProperty(globalThis, key, { value: own, configurable: true, enumerable: false });
   return () => void Object.defineProperty(globalThis, key, { value: earlier, configurable: true, enumerable: false });
 }
 
 function replace(hooks: ModuleHooks, exports: unknown, facade: FacadeModule): Map<string, unknown> {
-  const file = fileURLToPath(facade.url.replace(/[?#].*$/s, ''));
+  const file = fileURLToPath(withoutQuery(facade.url));
   const module: LoadedModule = { format: 'module', file, reassigned: facade.reassigned };
   return hooks.collect(hooks.targetsOf(file, facade.specifier), exports, module);
 }

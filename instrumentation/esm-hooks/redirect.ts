@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { facadeSource, facadeUrl, moduleShape } from './facade';
+import { facadeSource, facadeUrl, hookedCommonJs, moduleShape } from './facade';
 
 /** The declared modules, in a form that can be sent to the loader thread. */
 export interface RedirectTable {
@@ -63,6 +63,19 @@ export class Redirect {
     return source === undefined ? undefined : { format: 'module', source, shortCircuit: true };
   }
 
+  /**
+   * CommonJS that Node strips of types itself, with a line appended: Node 22 loads it past `Module.prototype.load`
+   * when ESM imports it or started the program. Other modules are returned as they are.
+   */
+  loaded<T>(result: T, url: string): T {
+    const { format, source } = result as { format?: unknown; source?: unknown };
+    if (format !== 'commonjs-typescript' || source === null || source === undefined || !url.startsWith('file:'))
+      return result;
+    if (this.namesOf(url, '') === undefined) return result;
+    const text = typeof source === 'string' ? source : Buffer.from(source as Uint8Array).toString('utf8');
+    return { ...result, source: hookedCommonJs(text, url) };
+  }
+
   private makeFacade(url: string, names: readonly string[], specifier: string): string | undefined {
     const shape = moduleShape(readFileSync(filePath(url), 'utf8'), names);
     if (shape === undefined) return undefined;
@@ -79,5 +92,9 @@ export class Redirect {
 }
 
 function filePath(url: string): string {
-  return fileURLToPath(url.replace(/[?#].*$/s, ''));
+  return fileURLToPath(withoutQuery(url));
+}
+
+export function withoutQuery(url: string): string {
+  return url.replace(/[?#].*$/s, '');
 }

@@ -5,6 +5,7 @@ import type { AnyFunction, DeclaredSpec, WrapFunction } from './declared';
 import { wrapMembers, wrapValue } from './declared-functions';
 import type { DeclaredExport } from './declared-functions';
 import { resolveDeclared } from './resolve-declared';
+import type { DeclaredPlaces } from './resolve-declared';
 
 /** What became of one entry of `tools` or `observe` in the configuration file. */
 export interface DeclaredStatus {
@@ -64,7 +65,7 @@ class DeclaredEntry {
     this.kind = kind;
     this.declared = declared;
     this.wrap = wrap;
-    const { files, specifiers, canBeEsm } = resolveDeclared(declared.module, config.configDir);
+    const { files, specifiers, canBeEsm } = placesOf(declared.module, config.configDir);
     this.files = files;
     if (files.length === 0 && specifiers.length === 0) return;
     this.target = {
@@ -108,6 +109,16 @@ class DeclaredEntry {
     const last = path.slice(path.lastIndexOf('.') + 1);
     if (last !== 'default') return last;
     return fn.name !== '' && fn.name !== 'default' ? fn.name : basename(module.file, extname(module.file));
+  }
+}
+
+/** A module that cannot be looked at counts as absent: the program may not even need it. */
+function placesOf(module: string, configDir: string): DeclaredPlaces {
+  try {
+    return resolveDeclared(module, configDir);
+  } catch {
+    // Unreadable folders and the like; the status of the module says that it was not found.
+    return { files: [], specifiers: [], canBeEsm: false };
   }
 }
 

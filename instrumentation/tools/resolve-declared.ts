@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 export interface DeclaredPlaces {
   readonly files: readonly string[];
   readonly specifiers: readonly string[];
+  /** False when `Module.prototype.load` is certain to see it. */
   readonly canBeEsm: boolean;
 }
 
@@ -71,9 +72,13 @@ function hasImportEntry(file: string): boolean {
   );
 }
 
-/** False only when Node would load the file as CommonJS whatever it holds, or it holds no ESM syntax. */
+/**
+ * False only when Node would load the file as CommonJS whatever it holds, or it holds no ESM syntax. CommonJS that Node
+ * strips of types itself counts as ESM: Node 22 loads it past `Module.prototype.load` below an entry that ESM loaded.
+ */
 function fileCanBeEsm(file: string): boolean {
   const extension = extname(file);
+  if (/^\.c?ts$/.test(extension) && Boolean((process.features as { typescript?: unknown }).typescript)) return true;
   if (extension === '.mjs' || extension === '.mts') return true;
   if (extension === '.cjs' || extension === '.cts') return false;
   const type = nearestManifest(file)?.['type'];
@@ -98,7 +103,7 @@ function nearestManifest(file: string): Record<string, unknown> | undefined {
 }
 
 function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+  return existsSync(path) && statSync(path).isFile();
 }
 
 function withRealPaths(files: readonly string[]): string[] {
