@@ -50,8 +50,16 @@ export async function serveBody<T>(
   }
 }
 
-/** Fields that SDKs add for the convenience of programs; they are not on the wire. */
-const SDK_FIELDS = new Set(['parsed', 'parsed_arguments', 'output_parsed', 'output_text', '_request_id', 'request_id']);
+/** Fields that SDKs add for the convenience of programs, and the padding of events, which they keep. */
+const SDK_FIELDS = new Set([
+  'parsed',
+  'parsed_arguments',
+  'output_parsed',
+  'output_text',
+  'obfuscation',
+  '_request_id',
+  'request_id',
+]);
 
 /** A body without null fields and without what only the SDK adds, as plain JSON. */
 export function onTheWire(value: unknown): unknown {
