@@ -50,8 +50,16 @@ export async function serveBody<T>(
   }
 }
 
-/** Fields that SDKs add for the convenience of programs; they are not on the wire. */
-const SDK_FIELDS = new Set(['parsed', 'parsed_arguments', 'output_parsed', 'output_text', '_request_id', 'request_id']);
+/** Fields that SDKs add for the convenience of programs, and the padding of events, which they keep. */
+const SDK_FIELDS = new Set([
+  'parsed',
+  'parsed_arguments',
+  'output_parsed',
+  'output_text',
+  'obfuscation',
+  '_request_id',
+  'request_id',
+]);
 
 /** A body without null fields and without what only the SDK adds, as plain JSON. */
 export function onTheWire(value: unknown): unknown {
@@ -131,6 +139,7 @@ export function providerConformance(provider: Provider, fixture: ProviderFixture
   });
 
   it('never throws on a stream that is cut at any byte, and calls it unfinished until its end mark', () => {
+    const finishedEarly: number[] = [];
     for (const { stream } of fixture.streams) {
       const bytes = Buffer.from(stream);
       for (let cut = 0; cut < bytes.length; cut += 1) {
@@ -138,14 +147,15 @@ export function providerConformance(provider: Provider, fixture: ProviderFixture
         const parsed = parseStream(provider, text, streamed);
         provider.toolCalls(parsed.body);
         if (cut % 16 === 0) readEverything(provider, streamed, parsed);
-        if (cut < bytes.length / 2) expect(parsed.finished).toBe(false);
+        if (parsed.finished && cut < bytes.length / 2) finishedEarly.push(cut);
       }
     }
+    expect(finishedEarly).toEqual([]);
   });
 
   it('never throws on bytes that are no answer', () => {
     const random = seeded(42);
-    for (let round = 0; round < 300; round += 1) {
+    for (let round = 0; round < 100; round += 1) {
       const noise = Buffer.from(Array.from({ length: 200 }, () => Math.floor(random() * 256))).toString();
       for (const text of [noise, `data: ${noise}\n\n`, JSON.stringify(mutate(fixture.bodies, random))]) {
         for (const contentType of ['text/event-stream', 'application/json', ''])
