@@ -1,0 +1,68 @@
+import perfHooks from 'node:perf_hooks';
+import { originals } from '../originals';
+import { patch } from '../patches';
+
+/** Where clock reads of the program come from: the real clock (recording) or the recorded one (replay). */
+export interface ClockSource {
+  /** Epoch milliseconds, whole. */
+  date(): number;
+  /** Microseconds since the process started, with fractions. */
+  monotonic(): number;
+}
+
+/**
+ * Replaces `Date`, `performance.now` and `process.hrtime`.
+ *
+ * What: the global constructor and the two monotonic clocks. Why here: Node's own code keeps private copies, so its
+ * time-outs and protocols stay on real time and only the program's reads are seen. What breaks when it goes wrong:
+ * `instanceof Date`, subclasses, `Date()` as a function; the tests hold each.
+ */
+export function installClock(source: ClockSource): void {
+  patch(globalThis, 'Date', () => makeDate(source));
+  patch(
+    performance,
+    'now',
+    () =>
+      function now() {
+        return source.monotonic() / 1000;
+      },
+  );
+  patch(process, 'hrtime', (original) => makeHrtime(original, source));
+  // Named imports of node:perf_hooks see the same object.
+  if (perfHooks.performance !== performance) patch(perfHooks.performance, 'now', () => performance.now);
+}
+
+function makeDate(source: ClockSource): DateConstructor {
+  const Original = originals.Date;
+  const Patched = function (this: unknown, ...args: unknown[]): unknown {
+    if (new.target === undefined) return new Original(source.date()).toString();
+    const values = args.length === 0 ? [source.date()] : args;
+    return new.target === Patched ? new Original(...(values as [])) : Reflect.construct(Original, values, new.target);
+  } as unknown as DateConstructor;
+  for (const key of Reflect.ownKeys(Original)) {
+    const descriptor = Object.getOwnPropertyDescriptor(Original, key);
+    if (descriptor !== undefined) Object.defineProperty(Patched, key, descriptor);
+  }
+  const now = { now: () => source.date() }.now;
+  Object.defineProperty(Patched, 'now', { value: now, configurable: true, writable: true });
+  // Instances of both constructors must answer `instanceof` and `constructor` alike.
+  Object.defineProperty(Original.prototype, 'constructor', { value: Patched, configurable: true, writable: true });
+  return Patched;
+}
+
+function makeHrtime(original: NodeJS.HRTime, source: ClockSource): NodeJS.HRTime {
+  const hrtime = function (previous?: [number, number]): [number, number] {
+    if (previous !== undefined && !Array.isArray(previous)) return original(previous);
+    const nanoseconds = base + BigInt(Math.round(source.monotonic() * 1000));
+    const now: [number, number] = [Number(nanoseconds / 1_000_000_000n), Number(nanoseconds % 1_000_000_000n)];
+    if (previous === undefined) return now;
+    const nanos = now[1] - previous[1];
+    return nanos < 0 ? [now[0] - previous[0] - 1, nanos + 1_000_000_000] : [now[0] - previous[0], nanos];
+  } as NodeJS.HRTime;
+  // hrtime counts from an arbitrary origin of the machine; only differences mean something.
+  const base = original.bigint() - BigInt(Math.round(originals.performanceNow() * 1_000_000));
+  hrtime.bigint = function bigint() {
+    return base + BigInt(Math.round(source.monotonic() * 1000));
+  };
+  return hrtime;
+}

@@ -1,0 +1,71 @@
+import { nextOrdinal } from '../context';
+import type { Scope } from '../context';
+import { originals } from '../originals';
+import { Prng } from '../prng';
+import type { Recorder } from '../recorder';
+import type { ClockSource } from './clock';
+import type { DrawSource } from './crypto';
+import type { TimerObserver } from './timers';
+
+/** The real clock; each read is logged under the scope that made it, placed by the event it follows. */
+export function recordingClock(recorder: Recorder): ClockSource {
+  const { scopes, ambient } = recorder;
+  return {
+    date() {
+      const value = originals.dateNow();
+      if (!scopes.isUntracked()) {
+        const scope = scopes.current();
+        ambient.clockRead('d', scope.path, { after: scope.session.lastSeq, value });
+      }
+      return value;
+    },
+    monotonic() {
+      // Whole microseconds, so that a replay can give the same value to the last digit.
+      const value = Math.round(originals.performanceNow() * 1000);
+      if (!scopes.isUntracked()) {
+        const scope = scopes.current();
+        ambient.clockRead('p', scope.path, { after: scope.session.lastSeq, value });
+      }
+      return value;
+    },
+  };
+}
+
+/** One stream per scope from one recorded seed, so that what one tool draws does not shift what another sees. */
+export function scopedRandom(recorder: Recorder, seed: string): () => number {
+  const draw = (scope: Scope): number => (scope.random ??= new Prng(`${seed}|${scope.path}`)).double();
+  return () => draw(recorder.scopes.current());
+}
+
+/** True randomness, logged. */
+export function recordingDraws(recorder: Recorder): DrawSource {
+  const { scopes, ambient, options } = recorder;
+  return {
+    draw(op, _length, produce) {
+      const bytes = produce();
+      if (!scopes.isUntracked())
+        options.diagnostics.guard('log of a draw', () => ambient.draw(scopes.current().path, op, bytes));
+      return bytes;
+    },
+  };
+}
+
+/** Real timers; each firing takes its place in the order of events. */
+export function recordingTimers(recorder: Recorder): TimerObserver {
+  const { scopes, ambient, options } = recorder;
+  return {
+    created(kind, delay) {
+      const scope = scopes.current();
+      const key = `${kind}.${delay}`;
+      const ordinal = nextOrdinal(scope, key);
+      const untracked = scopes.isUntracked();
+      return () => {
+        if (untracked) return;
+        options.diagnostics.guard('log of a timer', () => {
+          const seq = recorder.nextSeq(scope.session);
+          ambient.timer(scope.path, { key, ordinal, seq, ms: options.clock.now() - options.facts.startMs });
+        });
+      };
+    },
+  };
+}

@@ -1,0 +1,72 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { Prng } from './prng';
+
+/** A conversation while it runs. The process itself is one, for everything outside `session()`. */
+export interface SessionContext {
+  readonly id: string;
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly scope: string;
+  readonly agentId?: string;
+  readonly agentVersion?: string;
+  readonly promptVersion?: string;
+  readonly startMs: number;
+  readonly parentSpanId?: string;
+  /** Seq of the last event that reached this session: where a clock read stands. */
+  lastSeq: number;
+  started: boolean;
+  ended: boolean;
+  outcome?: 'resolved' | 'escalated' | 'abandoned';
+  failure?: string;
+  metadata?: Record<string, unknown>;
+}
+
+/** Where code runs: a session, or a tool inside one. Streams of randomness, timers and ordinals belong to it. */
+export interface Scope {
+  readonly path: string;
+  readonly session: SessionContext;
+  /** Parent of the calls made here. */
+  readonly spanId: string;
+  readonly traceId: string;
+  readonly agentId?: string;
+  readonly ordinals: Map<string, number>;
+  random?: Prng;
+}
+
+export function makeScope(fields: Omit<Scope, 'ordinals'>): Scope {
+  return { ...fields, ordinals: new Map() };
+}
+
+/** The next number, from 0, of a thing of this name within the scope. */
+export function nextOrdinal(scope: Scope, name: string): number {
+  const n = scope.ordinals.get(name) ?? 0;
+  scope.ordinals.set(name, n + 1);
+  return n;
+}
+
+/** Carries the scope through asynchronous code. `'untracked'`: our own work, invisible to every tap. */
+export class ScopeStorage {
+  private readonly storage = new AsyncLocalStorage<Scope | 'untracked'>();
+  private readonly root: Scope;
+
+  constructor(root: Scope) {
+    this.root = root;
+  }
+
+  current(): Scope {
+    const store = this.storage.getStore();
+    return store === undefined || store === 'untracked' ? this.root : store;
+  }
+
+  isUntracked(): boolean {
+    return this.storage.getStore() === 'untracked';
+  }
+
+  run<T>(scope: Scope, fn: () => T): T {
+    return this.storage.run(scope, fn);
+  }
+
+  untracked<T>(fn: () => T): T {
+    return this.storage.run('untracked', fn);
+  }
+}
