@@ -1,0 +1,14 @@
+/** Everything exported here is public. */
+export { ReplayEngine } from './injected/replay-engine';
+export type { ReplayEngineOptions } from './injected/replay-engine';
+export type { Overrides } from './injected/call-overrides';
+export type { InjectedPolicy, MatchStrategy } from './injected/injected-calls';
+export type {
+  Divergence,
+  DivergenceKind,
+  DivergencePolicy,
+  ReplayDocument,
+  ReplayDocument as ReplayReport,
+} from './player/report';
+export type { ExecutionLog, ExecutionTurn } from '../instrumentation/schema/execution-log';
+export { ReenactError } from '../instrumentation/schema/errors';
