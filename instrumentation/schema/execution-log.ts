@@ -44,8 +44,16 @@ export interface ExecutionLog {
   runId?: string;
   traceIds?: string[];
   durationMs?: number;
-  decisions?: { timestamp: string; name: string; data: unknown; agentId?: string }[];
-  observations?: { timestamp: string; key: string; value?: unknown; error?: unknown; agentId?: string }[];
+  /** `requestId` is set when the entry came from a stream of structured events. */
+  decisions?: { timestamp: string; name: string; data: unknown; agentId?: string; requestId?: string }[];
+  observations?: {
+    timestamp: string;
+    key: string;
+    value?: unknown;
+    error?: unknown;
+    agentId?: string;
+    requestId?: string;
+  }[];
   gaps?: Gap[];
   /** Set on the log of a replay. */
   replayOf?: string;

@@ -16,9 +16,13 @@ export function groupAttempts(exchanges: readonly ExchangeRecord[]): Attempts[] 
   const groups: [ExchangeRecord, ...ExchangeRecord[]][] = [];
   const open = new Map<string, [ExchangeRecord, ...ExchangeRecord[]][]>();
   for (const exchange of exchanges) {
-    const key = [exchange.processPath, exchange.sessionId, exchange.scope, exchange.request.method, pathOf(exchange)].join(
-      '\n',
-    );
+    const key = [
+      exchange.processPath,
+      exchange.sessionId,
+      exchange.scope,
+      exchange.request.method,
+      pathOf(exchange),
+    ].join('\n');
     const candidates = open.get(key) ?? [];
     const group = candidates.findLast((candidate) => continues(exchange, candidate));
     if (group !== undefined) {

@@ -62,9 +62,7 @@ function buildTurns(own: readonly CallRecord[], part: SessionPart): ExecutionTur
   const firstOf = (call: (typeof calls)[number]): CallRecord => (Array.isArray(call) ? call[0] : call) as CallRecord;
   calls.sort((a, b) => compareCalls(firstOf(a), firstOf(b), started));
   const history = new MessageHistory();
-  const drafts = calls.map((call, index) =>
-    isToolRecord(call) ? toolTurn(call) : llmTurn(call, history, index + 1),
-  );
+  const drafts = calls.map((call, index) => (isToolRecord(call) ? toolTurn(call) : llmTurn(call, history, index + 1)));
   return numberTurns(drafts);
 }
 
@@ -100,7 +98,10 @@ function describeSession(part: SessionPart, own: readonly CallRecord[], turns: r
     agentVersion: find('agentVersion') ?? '',
     promptVersion: find('promptVersion') ?? '',
     startedAt: iso(startMs),
-    durationMs: duration(startMs, ends.reduce((a, b) => Math.max(a, b), startMs)),
+    durationMs: duration(
+      startMs,
+      ends.reduce((a, b) => Math.max(a, b), startMs),
+    ),
     ...(agentId !== undefined && { agentId }),
     ...(outcome !== undefined && { outcome }),
     ...(metadata !== undefined && { metadata }),

@@ -66,7 +66,8 @@ export async function* readLines(path: string, invalid: ErrorCode): AsyncGenerat
     }
     pieces.push(text.slice(start));
     length += text.length - start;
-    if (length > MAX_LINE) throw new ReenactError(invalid, `${path}:${number}: the line is longer than ${MAX_LINE} bytes`);
+    if (length > MAX_LINE)
+      throw new ReenactError(invalid, `${path}:${number}: the line is longer than ${MAX_LINE} bytes`);
   }
   const last = pieces.join('') + decoder.end();
   if (last.trim() !== '') yield { text: last, number };

@@ -35,7 +35,10 @@ function own(value: object): object {
 
 function checkTime(checked: Checked, field: string): void {
   if (Number.isNaN(Date.parse(checked.string(field))))
-    throw new ReenactError('LOG_INVALID', `${field} is ${JSON.stringify(checked.string(field)).slice(0, 60)}, not a time`);
+    throw new ReenactError(
+      'LOG_INVALID',
+      `${field} is ${JSON.stringify(checked.string(field)).slice(0, 60)}, not a time`,
+    );
 }
 
 const ENTRY_FIELDS: Readonly<Record<string, readonly string[]>> = {

@@ -109,7 +109,8 @@ export function expandTurns(turns: readonly ExecutionTurn[]): ExecutionTurn[] {
     }
     const before = earlierItems(mark, expanded, index);
     total += before.length;
-    if (total > MAX_EXPANDED) throw new ReenactError('LOG_INVALID', `"$same" stands for more than ${MAX_EXPANDED} items`);
+    if (total > MAX_EXPANDED)
+      throw new ReenactError('LOG_INVALID', `"$same" stands for more than ${MAX_EXPANDED} items`);
     expanded.push({ ...turn, request: { ...turn.request, [field]: [...before, ...items.slice(1)] } });
   }
   return expanded;

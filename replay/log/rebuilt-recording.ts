@@ -148,7 +148,10 @@ function llmStep(turn: ExecutionTurn, times: Times, gaps: Gap[]): Step {
   const found = providerOf(turn);
   const failed = turn.error !== undefined || Object.hasOwn(turn.response, 'error');
   const status = turn.status ?? (failed ? 500 : 200);
-  gaps.push({ code: 'NO_RECORDED_BYTES', message: `turn ${turn.turnId}: no recorded bytes, the call is rebuilt from the turn` });
+  gaps.push({
+    code: 'NO_RECORDED_BYTES',
+    message: `turn ${turn.turnId}: no recorded bytes, the call is rebuilt from the turn`,
+  });
   const { contentType, pieces } = encode(turn, found, status);
   return {
     ...times,

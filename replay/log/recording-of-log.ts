@@ -34,8 +34,7 @@ export function mergeRecordings(logs: readonly ExecutionLog[]): Recording {
   if (rest.length === 0) return first.recording;
   const parts = [first, ...rest];
   const runs = new Set(parts.map((part) => part.recording.runId));
-  if (runs.size > 1)
-    throw new ReenactError('REF_AMBIGUOUS', `the logs are of several runs: ${[...runs].join(', ')}`);
+  if (runs.size > 1) throw new ReenactError('REF_AMBIGUOUS', `the logs are of several runs: ${[...runs].join(', ')}`);
   const all = <K extends 'processes' | 'exits' | 'sessions' | 'calls' | 'gaps'>(field: K): Recording[K][number][] =>
     parts.flatMap((part) => [...part.recording[field]]);
   return {

@@ -162,7 +162,10 @@ export class BytesReader {
     const indent = stored.has('indent') ? stored.integer('indent') : 0;
     const tail = stored.has('tail') ? stored.string('tail') : '';
     if (turn === undefined)
-      throw new ReenactError('LOG_TAMPERED', `the ${place} is that of turn ${stored.integer('turn')}, which is missing`);
+      throw new ReenactError(
+        'LOG_TAMPERED',
+        `the ${place} is that of turn ${stored.integer('turn')}, which is missing`,
+      );
     return Buffer.from(JSON.stringify(turn[part], null, Math.min(indent, 8)) + tail, 'utf8');
   }
 }

@@ -150,7 +150,8 @@ function readCall(checked: Checked, bytes: BytesReader): CallRecord {
   checked.oneOf('outcome', ['ok', 'error', 'aborted', 'cut', 'open']);
   if (kind === 'tool') checked.oneOf('replay', ['substitute', 'run']);
   if (kind === 'tool' || kind === 'observation') checked.boolean('synchronous');
-  if (checked.has('error')) checkFields(checked.object('error'), { name: 'string', message: 'string', code: 'string?' });
+  if (checked.has('error'))
+    checkFields(checked.object('error'), { name: 'string', message: 'string', code: 'string?' });
   const call = checkFields<JsonObject>(checked, CALL_FIELDS[kind]);
   if (kind !== 'llm' && kind !== 'http') return call as unknown as CallRecord;
   const span = checked.string('spanId');
@@ -217,4 +218,3 @@ function readChunks(checked: Checked, body: Buffer, span: string): WireChunk[] {
 function readGap(checked: Checked): Gap {
   return checkFields<Gap>(checked, { code: 'string', message: 'string', spanId: 'string?', sessionId: 'string?' });
 }
-

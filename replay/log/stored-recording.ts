@@ -26,11 +26,7 @@ export function fromStored(stored: StoredRecording, turns: readonly ExecutionTur
 }
 
 /** `toStored` for a session that has already been cut out of its run. */
-export function storePart(
-  recording: Recording,
-  part: SessionPart,
-  turns: readonly ExecutionTurn[],
-): StoredRecording {
+export function storePart(recording: Recording, part: SessionPart, turns: readonly ExecutionTurn[]): StoredRecording {
   const state = new StoreState(turns);
   return {
     formatVersion: recording.formatVersion,
@@ -41,7 +37,9 @@ export function storePart(
     sessions: part.sessions.map(withoutAmbient),
     calls: part.calls.map((call) => storeCall(call, state)),
     ambient: part.ambient,
-    gaps: recording.gaps.filter((gap) => gap.sessionId === undefined || gap.sessionId === '' || gap.sessionId === part.sessionId),
+    gaps: recording.gaps.filter(
+      (gap) => gap.sessionId === undefined || gap.sessionId === '' || gap.sessionId === part.sessionId,
+    ),
   };
 }
 
@@ -85,8 +83,7 @@ class StoreState {
 
 function storeCall(call: CallRecord, state: StoreState): JsonObject {
   const attributes = ownAttributes(call.attributes);
-  const { attributes: _view, ...rest } = withoutAmbient(call);
-  const identity = { ...rest, ...(attributes !== undefined && { attributes }) };
+  const identity = Object.fromEntries(Object.entries({ ...withoutAmbient(call), attributes }).filter(isGiven));
   if (call.kind !== 'llm' && call.kind !== 'http') return identity;
   const own = state.turnOf(call);
   const isLast = own !== undefined && own.turn.spanIds?.at(-1) === call.spanId;
@@ -101,6 +98,8 @@ function storeCall(call: CallRecord, state: StoreState): JsonObject {
     }),
   };
 }
+
+const isGiven = ([, value]: [string, unknown]): boolean => value !== undefined;
 
 /** The `gen_ai.*` view repeats the bodies for people who look at spans; it is made anew from the bytes when needed. */
 function ownAttributes(attributes: CallRecord['attributes']): Record<string, AttributeValue> | undefined {
@@ -136,4 +135,3 @@ function chunkTable(chunks: NonNullable<ExchangeRecord['response']>['chunks']): 
   });
   return exact ? { chunks: table } : { chunks: table, msChunks: true };
 }
-

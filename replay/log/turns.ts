@@ -4,7 +4,7 @@ import type { ExecutionTurn } from '../../instrumentation/schema/execution-log';
 import type { ExchangeRecord, RecordedError, ToolRecord } from '../../instrumentation/schema/records';
 import { decodeTyped, toPlainJson } from '../../instrumentation/schema/typed-json';
 import type { Attempts } from './attempts';
-import { isObject, parseJson, type JsonObject } from './checked';
+import { isObject, isShallow, parseJson, type JsonObject } from './checked';
 import { historyField, MessageHistory } from './message-history';
 
 /** A turn with what the assembly of the log still needs of it. */
@@ -42,7 +42,7 @@ export function plainError(error: RecordedError): { name: string; message: strin
 export function llmTurn(attempts: Attempts, history: MessageHistory, number: number): DraftTurn {
   const first = attempts[0];
   const last = attempts[attempts.length - 1] ?? first;
-  const described = describeExchange(last.request, last.response, last.outcome);
+  const described = readable(describeExchange(last.request, last.response, last.outcome));
   const body = described?.request.body ?? parsedBody(last);
   const field = historyField(body);
   const interned = field === undefined ? undefined : history.intern(number, body[field] as unknown[]);
@@ -67,9 +67,19 @@ export function llmTurn(attempts: Attempts, history: MessageHistory, number: num
     endMs: last.endMs,
     call: attempts,
     ...(described !== undefined && {
-      llm: { provider: described.provider, request: { ...described.request, body: request }, shared: interned?.shared ?? 0 },
+      llm: {
+        provider: described.provider,
+        request: { ...described.request, body: request },
+        shared: interned?.shared ?? 0,
+      },
     }),
   };
+}
+
+/** Bodies nested beyond what is read are shown as text. */
+function readable(described: ReturnType<typeof describeExchange>): typeof described {
+  if (described === undefined || !isShallow(described.request.body)) return undefined;
+  return isShallow(described.response?.body) ? described : undefined;
 }
 
 function place(call: ExchangeRecord | ToolRecord) {
@@ -113,8 +123,7 @@ export function toolTurn(call: ToolRecord): DraftTurn {
 }
 
 function toolResponse(call: ToolRecord): JsonObject {
-  if (call.thrown !== undefined || call.outcome === 'error')
-    return { error: thrownError(call.thrown, call.error) };
+  if (call.thrown !== undefined || call.outcome === 'error') return { error: thrownError(call.thrown, call.error) };
   if (call.result !== undefined) return { result: toPlainJson(call.result) };
   if (call.error !== undefined) return { error: plainError(call.error) };
   // A call that was still open has neither; an `ok` call that answered nothing has the result null.
@@ -122,7 +131,10 @@ function toolResponse(call: ToolRecord): JsonObject {
 }
 
 /** What a program threw, as a turn shows it: programs also throw strings and plain objects. */
-export function thrownError(thrown: unknown, recorded?: RecordedError): { name: string; message: string; code?: string } {
+export function thrownError(
+  thrown: unknown,
+  recorded?: RecordedError,
+): { name: string; message: string; code?: string } {
   if (recorded !== undefined) return plainError(recorded);
   const value = decodeTyped(thrown);
   if (value instanceof Error) {
