@@ -72,7 +72,12 @@ export class CallOverrides {
 
   /** Whether a call is answered whatever was recorded. */
   coversEvery(call: AskedCall): boolean {
-    return call.type === 'tool_call' ? this.everyTool.has(toolName(call)) : this.everyLlm.length > 0;
+    return this.everyOf(call).length > 0;
+  }
+
+  private everyOf(call: AskedCall): readonly Entry[] {
+    if (call.type === 'observation') return [];
+    return call.type === 'tool_call' ? (this.everyTool.get(toolName(call)) ?? []) : this.everyLlm;
   }
 
   /**
@@ -80,13 +85,12 @@ export class CallOverrides {
    * @throws ReenactError SET_INVALID when a pointer does not exist in the recorded answer
    */
   async answer(call: AskedCall, recorded: RecordedTurn | undefined, wantsStream: boolean): Promise<Answer | undefined> {
-    const every = call.type === 'tool_call' ? (this.everyTool.get(toolName(call)) ?? []) : this.everyLlm;
-    const entries = [...every, ...((recorded && this.bySpecific.get(recorded)) ?? [])];
+    const entries = [...this.everyOf(call), ...((recorded && this.bySpecific.get(recorded)) ?? [])];
     if (entries.length === 0) return undefined;
     this.lastUsed = { turn: recorded?.number ?? null, text: entries.map(({ key }) => key).join(', ') };
     try {
       let value = recordedValue(recorded);
-      for (const entry of entries) value = await applied(entry, value, call, recorded);
+      for (const entry of entries) value = await applied(entry, value, { call, recorded });
       return call.type === 'llm_call' && wantsStream
         ? {
             kind: 'stream',
@@ -114,8 +118,7 @@ function recordedValue(recorded: RecordedTurn | undefined): unknown {
 async function applied(
   entry: Entry,
   before: unknown,
-  call: AskedCall,
-  recorded: RecordedTurn | undefined,
+  { call, recorded }: { call: AskedCall; recorded: RecordedTurn | undefined },
 ): Promise<unknown> {
   const { value: given, pointer, key } = entry;
   const value: unknown =
@@ -127,7 +130,7 @@ async function applied(
     const override: Override = { text: key, target: { by: 'turn', turn: 1 }, pointer, value, isText: false };
     return applyOverride(override, before);
   }
-  if (call.type === 'tool_call' || typeof value !== 'string') return value;
+  if (call.type !== 'llm_call' || typeof value !== 'string') return value;
   const provider = providerOf(asTurn(call, recorded));
   return provider.withText(value, asProviderRequest(provider, call.request), recorded?.turn.response);
 }

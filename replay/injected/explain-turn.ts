@@ -67,7 +67,7 @@ export function explainTurn(
     path: difference.path,
     expected: clipped(difference.expected),
     actual: clipped(difference.actual),
-    nearest: `turn ${reference.number}: ${reference.label}`,
+    nearest: reference.placedLabel,
     cause: override === undefined ? cause : overrideCause(override),
   };
 }
@@ -100,7 +100,7 @@ export function explainReordered(recorded: RecordedTurn): Divergence {
     path: '',
     expected: 'asked after the answers of the turns before it',
     actual: 'asked before one of them',
-    nearest: `turn ${recorded.number}: ${recorded.label}`,
+    nearest: recorded.placedLabel,
     cause: 'the program asks the same questions in another order',
     hint: "Use match: 'content' if the order does not matter.",
     name: recorded.label,
@@ -110,10 +110,9 @@ export function explainReordered(recorded: RecordedTurn): Divergence {
 /** The message of the error that the program gets. */
 export function mismatchMessage(call: AskedCall, reference: RecordedTurn): string {
   const asked = labelOf(call);
-  if (kindOf(reference.turn) !== kindOf(call))
-    return `${asked} was asked where turn ${reference.number}, ${reference.label}, was recorded`;
+  if (kindOf(reference.turn) !== kindOf(call)) return `${asked} was asked where ${reference.placedLabel} was recorded`;
   const { path, expected, actual } = requestDifference(reference, call);
-  return `${asked} differs from turn ${reference.number}, ${reference.label}: ${path || '/'} was ${short(expected)}, is ${short(actual)}`;
+  return `${asked} differs from ${reference.placedLabel} in ${path || 'the whole'}: recorded was ${short(expected)}, asked is ${short(actual)}`;
 }
 
 function clipped(value: unknown): unknown {

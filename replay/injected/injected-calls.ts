@@ -3,7 +3,7 @@ import type { CallOverrides } from './call-overrides';
 import { explainTurn, mismatchMessage, nearestTurn } from './explain-turn';
 import { recordedAnswer } from './recorded-answer';
 import type { Answer, ErrorMaker } from './recorded-answer';
-import { exactKeyOf, kindOf, labelOf, providerOf, shapeOf } from './recorded-turns';
+import { kindOf, labelOf, providerOf, shapeOf } from './recorded-turns';
 import type { AskedCall, RecordedTurn, RecordedTurns } from './recorded-turns';
 import { ReleaseOrder } from './release-order';
 import { ReplayedStream } from './replayed-stream';
@@ -86,7 +86,7 @@ export class InjectedCalls {
     const { turns } = this.options;
     const here = turns.all[call.position - 1];
     if (here === undefined || here.isUsed) return undefined;
-    return here.exactKey === exactKeyOf(call) || turns.match(call)?.renamedKey === here.renamedKey ? here : undefined;
+    return here.asksTheSame(call) ? here : undefined;
   }
 
   private diverged(call: PlacedCall, form: AskedForm): Promise<unknown> {

@@ -1,11 +1,11 @@
 import { asProviderRequest } from '../../instrumentation/llm-client';
 import { canonicalJson } from '../../instrumentation/schema/canonical-json';
-import type { ExecutionTurn } from '../../instrumentation/schema/execution-log';
 import { decodeTyped, encodeTyped, toPlainJson } from '../../instrumentation/schema/typed-json';
 import { assembleItems } from '../../instrumentation/stream-tap';
 import { describeThrown } from '../../instrumentation/thrown-value';
 import { parseSse } from '../../instrumentation/providers/sse';
 import { providerOf } from './recorded-turns';
+import type { RecordedEntry } from './recorded-turns';
 
 /** What a call gets. `never`: it was still unanswered when the recording ended. */
 export type Answer =
@@ -21,11 +21,11 @@ export type StreamEnd = { readonly by: 'end' | 'givenUp' } | { readonly by: 'err
 export type ErrorMaker = (status: number, body: unknown) => unknown;
 
 /** What the log says that this call got. Every call makes objects of its own. */
-export function recordedAnswer(turn: ExecutionTurn, wantsStream: boolean, makeError?: ErrorMaker): Answer {
-  return turn.type === 'tool_call' ? toolAnswer(turn) : messageAnswer(turn, wantsStream, makeError);
+export function recordedAnswer(turn: RecordedEntry, wantsStream: boolean, makeError?: ErrorMaker): Answer {
+  return turn.type !== 'llm_call' ? toolAnswer(turn) : messageAnswer(turn, wantsStream, makeError);
 }
 
-function toolAnswer(turn: ExecutionTurn): Answer {
+function toolAnswer(turn: RecordedEntry): Answer {
   const { response } = turn;
   if (Object.hasOwn(response, 'error')) return { kind: 'error', error: rebuiltError(turn) };
   if (Object.hasOwn(response, 'result')) return { kind: 'value', value: toolResult(turn) };
@@ -34,7 +34,7 @@ function toolAnswer(turn: ExecutionTurn): Answer {
 }
 
 /** The typed result, unless somebody has changed the readable one since. */
-function toolResult(turn: ExecutionTurn): unknown {
+function toolResult(turn: RecordedEntry): unknown {
   const { typedResponse, response } = turn;
   const plain = response['result'];
   if (typedResponse !== undefined && canonicalJson(toPlainJson(typedResponse)) === canonicalJson(plain))
@@ -42,7 +42,7 @@ function toolResult(turn: ExecutionTurn): unknown {
   return copy(plain);
 }
 
-function messageAnswer(turn: ExecutionTurn, wantsStream: boolean, makeError?: ErrorMaker): Answer {
+function messageAnswer(turn: RecordedEntry, wantsStream: boolean, makeError?: ErrorMaker): Answer {
   const failed = hasFailed(turn);
   if (turn.items !== undefined && wantsStream && turn.outcome !== 'ok') {
     const items = copy(turn.items) as unknown[];
@@ -55,22 +55,21 @@ function messageAnswer(turn: ExecutionTurn, wantsStream: boolean, makeError?: Er
     : { kind: 'value', value: copy(turn.response) };
 }
 
-function endOf(turn: ExecutionTurn): StreamEnd {
+function endOf(turn: RecordedEntry): StreamEnd {
   return { by: turn.outcome === 'cut' ? 'end' : 'givenUp' };
 }
 
-function hasFailed(turn: ExecutionTurn): boolean {
+function hasFailed(turn: RecordedEntry): boolean {
   if (turn.outcome === 'error' || turn.error !== undefined || (turn.status ?? 0) >= 400) return true;
   if (turn.items !== undefined) return false;
   if (turn.outcome === 'aborted') return true;
+  // A log written by hand tells of an error by its body alone.
   const fields = Object.keys(turn.response);
-  return (
-    turn.outcome === undefined && fields.length > 0 && fields.every((field) => /^(error|type|request_id)$/.test(field))
-  );
+  return fields.includes('error') && fields.every((field) => /^(error|type|request_id)$/.test(field));
 }
 
 /** The pieces as they came, unless somebody has changed the readable message since; then pieces made from that. */
-function recordedItems(turn: ExecutionTurn): unknown[] {
+function recordedItems(turn: RecordedEntry): unknown[] {
   if (turn.items !== undefined) {
     const provider = providerOf(turn);
     const texts = turn.items.map((item) => JSON.stringify(item));
@@ -81,19 +80,19 @@ function recordedItems(turn: ExecutionTurn): unknown[] {
 }
 
 /** The events by which the provider of a turn would stream a body. */
-export function itemsOf(turn: ExecutionTurn, body: Readonly<Record<string, unknown>>): unknown[] {
+export function itemsOf(turn: RecordedEntry, body: Readonly<Record<string, unknown>>): unknown[] {
   const provider = providerOf(turn);
   const request = asProviderRequest(provider, { ...turn.request, stream: true });
   const text = Buffer.concat(provider.encodeResponse(body, request).pieces).toString('utf8');
   return parseSse(text).flatMap(({ data }) => (data === '[DONE]' ? [] : [JSON.parse(data) as unknown]));
 }
 
-function sdkError(turn: ExecutionTurn, makeError: ErrorMaker | undefined): unknown {
+function sdkError(turn: RecordedEntry, makeError: ErrorMaker | undefined): unknown {
   return turn.status === undefined ? undefined : makeError?.(turn.status, copy(turn.response));
 }
 
 /** The error that was thrown: with its class and fields where they were kept, else by name, message and code. */
-export function rebuiltError(turn: ExecutionTurn): unknown {
+export function rebuiltError(turn: RecordedEntry): unknown {
   const readable = readableError(turn);
   if (turn.typedResponse !== undefined) {
     const value = decodeTyped(turn.typedResponse);
@@ -109,10 +108,10 @@ interface ReadableError {
   readonly code?: unknown;
 }
 
-function readableError(turn: ExecutionTurn): ReadableError {
+function readableError(turn: RecordedEntry): ReadableError {
   const own = turn.response['error'];
   // The response is what a person would edit; `error` of an LLM turn tells how the client put it.
-  const source = turn.type === 'tool_call' ? own : (turn.error ?? own);
+  const source = turn.type !== 'llm_call' ? own : (turn.error ?? own);
   if (typeof source === 'string') return { name: 'Error', message: source };
   const { name, message, code, type } = (typeof source === 'object' && source !== null ? source : {}) as Record<
     string,
@@ -125,7 +124,7 @@ function readableError(turn: ExecutionTurn): ReadableError {
   };
 }
 
-function makeError(readable: ReadableError, turn: ExecutionTurn): Error {
+function makeError(readable: ReadableError, turn: RecordedEntry): Error {
   const error = new Error(readable.message);
   const fields: [string, unknown][] = [];
   if (readable.name !== 'Error') fields.push(['name', readable.name]);

@@ -6,15 +6,21 @@ import type { ExecutionTurn } from '../../instrumentation/schema/execution-log';
 import { canonicalKey } from '../player/call-key';
 import { short } from '../player/recorded-calls';
 
+/** A turn, or an observation in the form of one: request `{ key }`, response `{ result }` or `{ error }`. */
+export interface RecordedEntry extends Omit<ExecutionTurn, 'type'> {
+  readonly type: ExecutionTurn['type'] | 'observation';
+}
+
 /** A call as an injected client is asked it; its request is plain JSON. */
 export interface AskedCall {
-  readonly type: ExecutionTurn['type'];
+  readonly type: RecordedEntry['type'];
   readonly request: Readonly<Record<string, unknown>>;
 }
 
 /** The call in words, for messages. */
 export function labelOf(call: AskedCall): string {
   if (call.type === 'tool_call') return `tool ${toolName(call)}(${short(call.request['args'] ?? {})})`;
+  if (call.type === 'observation') return kindOf(call);
   const model = call.request['model'];
   return `LLM call${typeof model === 'string' ? ` to ${model}` : ''}`;
 }
@@ -25,6 +31,7 @@ export function toolName(call: AskedCall): string {
 
 /** Calls of one kind are told apart by tool name. */
 export function kindOf(call: AskedCall): string {
+  if (call.type === 'observation') return `observation ${String(call.request['key'])}`;
   return call.type === 'tool_call' ? `tool ${toolName(call)}` : 'llm';
 }
 
@@ -35,13 +42,13 @@ export function exactKeyOf(call: AskedCall): string {
 
 /** Ids are renamed in conversations only: in the arguments of a tool an id is what the call is about. */
 function renamedKeyOf(call: AskedCall): string {
-  if (call.type === 'tool_call') return exactKeyOf(call);
+  if (call.type !== 'llm_call') return exactKeyOf(call);
   const body = Buffer.from(JSON.stringify(call.request));
   return canonicalKey({ method: 'POST', url: '/', headers: [], body }, []);
 }
 
 /** The wire format of a turn: as recorded, else by the look of its answer. */
-export function providerOf(turn: ExecutionTurn): Provider {
+export function providerOf(turn: RecordedEntry): Provider {
   const wanted =
     turn.provider ??
     (Array.isArray(turn.response['choices'])
@@ -54,15 +61,15 @@ export function providerOf(turn: ExecutionTurn): Provider {
 
 /** What must agree for a recorded answer to stand in the place of an edited call. */
 export function shapeOf(call: AskedCall, provider: Provider): string {
-  if (call.type === 'tool_call') return kindOf(call);
+  if (call.type !== 'llm_call') return kindOf(call);
   return `llm ${provider.shape(asProviderRequest(provider, call.request))}`;
 }
 
 /** A turn of the log and what has become of it. */
 export class RecordedTurn {
-  readonly turn: ExecutionTurn;
-  /** From 1. */
-  readonly number: number;
+  readonly turn: RecordedEntry;
+  /** From 1; null for an observation. */
+  readonly number: number | null;
   readonly exactKey: string;
   /** Place of completion in one order of the log; Infinity when it was still open. */
   readonly completed: number;
@@ -72,7 +79,7 @@ export class RecordedTurn {
   askedAt: number | undefined;
   private renamed: string | undefined;
 
-  constructor(turn: ExecutionTurn, number: number, times: { issued: number; completed: number }) {
+  constructor(turn: RecordedEntry, number: number | null, times: { issued: number; completed: number }) {
     this.turn = turn;
     this.number = number;
     this.exactKey = exactKeyOf(turn);
@@ -91,6 +98,16 @@ export class RecordedTurn {
   get label(): string {
     return labelOf(this.turn);
   }
+
+  /** The label with its place. */
+  get placedLabel(): string {
+    return this.number === null ? this.label : `turn ${this.number} (${this.label})`;
+  }
+
+  /** Whether a call asks the same, ids of the conversation aside. */
+  asksTheSame(call: AskedCall): boolean {
+    return this.exactKey === exactKeyOf(call) || (call.type === 'llm_call' && this.renamedKey === renamedKeyOf(call));
+  }
 }
 
 /** The turns of a log; each answers one call. */
@@ -99,11 +116,13 @@ export class RecordedTurns {
   private readonly byExact = new Map<string, RecordedTurn[]>();
   private asked = 0;
 
-  constructor(turns: readonly ExecutionTurn[]) {
+  constructor(turns: readonly RecordedEntry[]) {
     const times = timesOf(turns);
-    this.all = turns.map(
-      (turn, index) => new RecordedTurn(turn, index + 1, times[index] ?? { issued: 0, completed: 0 }),
-    );
+    this.all = turns.map((turn, index) => {
+      // Observations come after the turns, so the numbers of the turns are those of the log.
+      const number = turn.type === 'observation' ? null : index + 1;
+      return new RecordedTurn(turn, number, times[index] ?? { issued: 0, completed: 0 });
+    });
     for (const recorded of this.all) {
       const same = this.byExact.get(recorded.exactKey);
       if (same === undefined) this.byExact.set(recorded.exactKey, [recorded]);
@@ -114,7 +133,7 @@ export class RecordedTurns {
   /** The earliest unused turn that asked the same. */
   match(call: AskedCall): RecordedTurn | undefined {
     const exact = this.byExact.get(exactKeyOf(call))?.find((recorded) => !recorded.isUsed);
-    if (exact !== undefined || call.type === 'tool_call') return exact;
+    if (exact !== undefined || call.type !== 'llm_call') return exact;
     const key = renamedKeyOf(call);
     return this.unused().find((recorded) => recorded.turn.type === 'llm_call' && recorded.renamedKey === key);
   }
@@ -154,7 +173,7 @@ export class RecordedTurns {
 }
 
 /** Issue and completion of each turn in one order: as recorded, else from the wall clock. */
-function timesOf(turns: readonly ExecutionTurn[]): { issued: number; completed: number }[] {
+function timesOf(turns: readonly RecordedEntry[]): { issued: number; completed: number }[] {
   if (turns.every((turn) => turn.order !== undefined))
     return turns.map(({ order }) => ({ issued: order?.start ?? 0, completed: order?.end ?? Infinity }));
   return turns.map((turn) => {
