@@ -107,7 +107,7 @@ test.each(['http/protobuf', 'http/json'])('sends the same spans over %s, gzipped
   };
   const sink = createSink(config(dir, env), diagnostics);
   for (const record of samples()) sink.write(record);
-  await sink.flush(1000);
+  await sink.flush(10_000);
   expect(decodeSpans(receiver.spans)).toEqual(await readRun(dir, 'run-1'));
   expect(receiver.posts[0]?.headers['x-tenant']).toBe('t 1');
   expect(failures).toEqual([]);
@@ -117,7 +117,7 @@ test('packs by bytes: no request is over 4 MB and a giant goes alone', async () 
   const receiver = await receive();
   const sink = createSink(config(store(), { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: receiver.url }), diagnostics);
   for (let i = 0; i < 30; i++) sink.write(exchange(`${i}${'a'.repeat(i === 15 ? 5_000_000 : 300_000)}`));
-  await sink.flush(5000);
+  await sink.flush(20_000);
   expect(receiver.spans).toHaveLength(30);
   const large = receiver.posts.filter((post) => post.bytes > 3.5 * 1024 * 1024);
   expect(large).toHaveLength(1);
@@ -131,7 +131,7 @@ test('halves what is too large, counts a giant that stays so, and partial succes
   const env = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: receiver.url, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' };
   const sink = createSink(config(store(), env), diagnostics);
   for (let i = 0; i < 8; i++) sink.write(exchange(`${i}${'a'.repeat(i === 5 ? 200_000 : 40_000)}`));
-  await sink.flush(5000);
+  await sink.flush(20_000);
   expect(receiver.spans).toHaveLength(7);
   expect(failures.filter(([place]) => place === 'spans lost')[0]?.[1]).toContain('too large');
 });
@@ -186,10 +186,11 @@ test('a read-only store keeps the program and the sending going', async () => {
   const dir = store();
   fs.mkdirSync(dir);
   fs.chmodSync(dir, 0o500);
-  const sink = createSink(config(join(dir, 'no', 'store'), { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: receiver.url }), {
+  const sink = createSink(
+    config(join(dir, 'no', 'store'), { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: receiver.url }),
     diagnostics,
-  });
+  );
   sink.write(exchange('{}'));
-  await sink.flush(1000);
+  await sink.flush(10_000);
   expect(receiver.spans).toHaveLength(1);
 });
