@@ -1,4 +1,5 @@
 import { makeScope, nextOrdinal, ScopeStorage } from './context';
+import { InternalReads } from './ambient/internal-reads';
 import type { Scope, SessionContext } from './context';
 import type { Diagnostics } from './diagnostics';
 import { ExchangeInProgress } from './exchange-recording';
@@ -76,6 +77,7 @@ export type FunctionRecord = Omit<ToolRecord, Own> | Omit<ObservationRecord, Own
 export class Recorder implements ExchangeObserver {
   readonly scopes: ScopeStorage;
   readonly ambient = new AmbientWriter();
+  readonly internalReads = new InternalReads();
   readonly options: RecorderOptions;
   private readonly rootSession: SessionContext;
   private readonly open = new Set<ExchangeInProgress>();

@@ -69,11 +69,25 @@ function redactRecord<R extends CallRecord>(record: R, redactor: ReturnType<type
   switch (record.kind) {
     case 'llm':
     case 'http':
-      return { ...record, request: redactor.request(record.request), ...(record.response !== undefined && { response: redactor.response(record.response) }) };
+      return {
+        ...record,
+        request: redactor.request(record.request),
+        ...(record.response !== undefined && { response: redactor.response(record.response) }),
+      };
     case 'tool':
-      return { ...record, args: redactor.json(record.args), ...('result' in record && { result: redactor.json(record.result) }), ...('thrown' in record && { thrown: redactor.json(record.thrown) }) };
+      return {
+        ...record,
+        args: redactor.json(record.args),
+        ...('result' in record && { result: redactor.json(record.result) }),
+        ...('thrown' in record && { thrown: redactor.json(record.thrown) }),
+      };
     case 'observation':
-      return { ...record, args: redactor.json(record.args), ...('value' in record && { value: redactor.json(record.value) }), ...('thrown' in record && { thrown: redactor.json(record.thrown) }) };
+      return {
+        ...record,
+        args: redactor.json(record.args),
+        ...('value' in record && { value: redactor.json(record.value) }),
+        ...('thrown' in record && { thrown: redactor.json(record.thrown) }),
+      };
     case 'decision':
       return { ...record, data: redactor.json(record.data) };
   }

@@ -201,19 +201,22 @@ export class ExchangePlayer implements ExchangeCorrelator {
     this.play(answerReleases(overriddenExchange(record, override.override), call.incoming.responder), record, call);
   }
 
-  /** Hands the pieces to the scheduler one after the other, so that each is seen by the client by itself. */
+  /** Hands the pieces to the scheduler one after the other; those of one number arrived, and arrive, together. */
   private play(pieces: readonly AnswerPiece[], record: ExchangeRecord, call: WaitingCall): void {
     const { scheduler } = this.parts;
+    const { responder } = call.incoming;
     const next = (index: number): void => {
       const piece = pieces[index];
-      if (piece === undefined || call.incoming.responder.closed) return;
+      if (piece === undefined || responder.closed) return;
+      let end = index + 1;
+      while (pieces[end]?.seq === piece.seq) end += 1;
       scheduler.add({
         seq: piece.seq,
         ms: piece.ms,
         sessionId: record.sessionId,
         run: () => {
-          if (!call.incoming.responder.closed) piece.run();
-          next(index + 1);
+          responder.together(() => pieces.slice(index, end).forEach((each) => each.run()));
+          next(end);
         },
       });
     };

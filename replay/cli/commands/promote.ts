@@ -79,7 +79,10 @@ function readRunner(text: string | undefined): Runner | undefined {
 
 /** A session id may hold anything; a file name may not. */
 function safeName(text: string): string {
-  const name = text.replace(/[^\p{L}\p{N}._-]+/gu, '-').replace(/^[.-]+|-+$/g, '').slice(0, 80);
+  const name = text
+    .replace(/[^\p{L}\p{N}._-]+/gu, '-')
+    .replace(/^[.-]+|-+$/g, '')
+    .slice(0, 80);
   return name === '' ? 'scenario' : name;
 }
 
