@@ -186,10 +186,9 @@ test('a read-only store keeps the program and the sending going', async () => {
   const dir = store();
   fs.mkdirSync(dir);
   fs.chmodSync(dir, 0o500);
-  const sink = createSink(
-    config(join(dir, 'no', 'store'), { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: receiver.url }),
+  const sink = createSink(config(join(dir, 'no', 'store'), { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: receiver.url }), {
     diagnostics,
-  );
+  });
   sink.write(exchange('{}'));
   await sink.flush(10_000);
   expect(receiver.spans).toHaveLength(1);
