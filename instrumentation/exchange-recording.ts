@@ -59,6 +59,7 @@ export class ExchangeInProgress implements ExchangeRecorder {
     if (this.ended) return;
     this.ended = true;
     if (this.info.transport === 'undici') this.recorder.internalReads.expect();
+    this.recorder.options.correlator?.ended(this.spanId);
     this.recorder.options.diagnostics.guard('end of an exchange', () => this.finish(outcome, error));
   }
 

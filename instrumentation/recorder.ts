@@ -27,6 +27,7 @@ export interface RecorderClock {
 /** Lets a replay learn of exchanges as they start, and find them again at the in-process server. */
 export interface ExchangeCorrelator {
   started(exchange: { id: string; info: ExchangeStart; scope: Scope }): readonly [string, string];
+  ended(id: string): void;
 }
 
 /** Tells the program's own OpenTelemetry of a call by a light span, and names the parent for ours. */

@@ -51,7 +51,7 @@ export function startReplay(parts: ReplayParts): Replay {
   const state = new ReplayState({ options, logs, clock, timers });
   const quiescence: Quiescence = new Quiescence({
     activity: () => network.activity,
-    busy: () => exchanges.liveInFlight,
+    busy: () => exchanges.busy,
   });
   const scheduler: Scheduler = new Scheduler({
     clock,

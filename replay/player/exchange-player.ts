@@ -1,6 +1,7 @@
 import type { ExchangeCorrelator } from '../../instrumentation/recorder';
 import type { ExchangeStart } from '../../instrumentation/exchange-observer';
 import type { Scope } from '../../instrumentation/context';
+import { originals } from '../../instrumentation/originals';
 import { describeExchange } from '../../instrumentation/providers/describe';
 import type { ExchangeRecord, WireRequest } from '../../instrumentation/schema/records';
 import type { ConnectTarget, ConnectVerdict, IncomingCall, VirtualNetwork } from '../network/virtual-network';
@@ -22,7 +23,11 @@ export const CORRELATION_HEADER = 'x-reenact-call';
 interface Started {
   readonly info: ExchangeStart;
   readonly scope: Scope;
+  readonly sinceMs: number;
 }
+
+/** A started call that has not come through the client within this real time is not waited for any longer. */
+const ON_ITS_WAY_MS = 2_000;
 
 export interface ExchangePlayerParts {
   readonly recorded: RecordedExchanges;
@@ -65,12 +70,21 @@ export class ExchangePlayer implements ExchangeCorrelator {
     this.parts = parts;
   }
 
-  get liveInFlight(): boolean {
-    return this.liveCalls > 0;
+  /** A live call is under way, or a request is on its way through the client: the program is not at rest. */
+  get busy(): boolean {
+    if (this.liveCalls > 0) return true;
+    for (const { sinceMs } of this.pending.values()) {
+      if (originals.performanceNow() - sinceMs < ON_ITS_WAY_MS) return true;
+    }
+    return false;
+  }
+
+  ended(id: string): void {
+    this.pending.delete(id);
   }
 
   started(exchange: { id: string; info: ExchangeStart; scope: Scope }): readonly [string, string] {
-    this.pending.set(exchange.id, exchange);
+    this.pending.set(exchange.id, { ...exchange, sinceMs: originals.performanceNow() });
     return [CORRELATION_HEADER, exchange.id];
   }
 

@@ -32,7 +32,7 @@ const CALLS = ['get_order', 'add', 'refund', 'lookup'];
 const IMPORT = (from: string): string =>
   `import lookup, { getOrder, add, registry, VERSION } from '${from}';\n${ESM_USE}`;
 
-const kinds: Record<string, RunOptions & { readonly needs?: 'stripping' }> = {
+const kinds: Record<string, RunOptions & { readonly needs?: 'stripping' | '--require' }> = {
   'an ES module': {
     files: { 'tools.mjs': ESM_TOOLS, 'app.mjs': IMPORT('./tools.mjs') },
     argv: ['app.mjs'],

@@ -23,7 +23,7 @@ export const NODES: readonly string[] = [
 ];
 
 /** Sources of a preload that writes each call of a wrapped function to the file in HOOK_LOG, one JSON line each. */
-const PRELOAD = `
+const MODULES_PRELOAD = `
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { readConfig } from '${ROOT}/instrumentation/config';
 import { declaredModules } from '${ROOT}/instrumentation/tools/config-declared';
@@ -44,6 +44,31 @@ installModuleHooks(declared.targets, { onError: (place, error) => write({ error:
 if (whereAmI() === 'main') process.on('exit', () => write({ status: declared.declaredStatus() }));
 `;
 
+/** A preload that writes where it runs and which variables it inherited, and passes itself on. */
+const CHILDREN_PRELOAD = `
+import { appendFileSync } from 'node:fs';
+import { threadId } from 'node:worker_threads';
+import { installChildInheritance } from '${ROOT}/instrumentation/child-processes';
+import { inheritedVariables } from '${ROOT}/instrumentation/worker-threads';
+import { whereAmI } from '${ROOT}/instrumentation/threads';
+
+const env = { ...process.env, ...inheritedVariables() };
+const log = '__LOG__';
+const where = whereAmI();
+const write = (line: unknown): void => appendFileSync(log, JSON.stringify(line) + '\\n');
+if (where !== 'loader') {
+  write({ process: env.REENACT_PROCESS ?? '0', run: env.REENACT_RUN_ID, record: env.REENACT_RECORD, where, execArgv: process.execArgv });
+  const counts = { child: 0, worker: 0 };
+  installChildInheritance({
+    preloadPath: __filename,
+    variables: { REENACT_RUN_ID: 'run-1', REENACT_RECORD: 'on' },
+    processPath: env.REENACT_PROCESS ?? '0',
+    nextOrdinal: (kind) => ++counts[kind],
+    onError: (place, error) => write({ error: place + ': ' + String(error) }),
+  });
+}
+`;
+
 export interface HookedRun {
   readonly stdout: string;
   readonly stderr: string;
@@ -56,6 +81,8 @@ export interface HookedRun {
     exports: { path: string; state: string; kind?: string }[];
   }[];
   readonly errors: readonly string[];
+  /** Processes and workers that loaded the preload, in order. */
+  readonly processes: readonly { process: string; run?: string; record?: string; where: string; execArgv: string[] }[];
 }
 
 export interface RunOptions {
@@ -76,9 +103,10 @@ export class HookPrograms {
   private readonly folder = realpathSync(mkdtempSync(join(tmpdir(), 'reenact hooks ')));
   private count = 0;
 
-  constructor() {
+  constructor(preload: 'modules' | 'children' = 'modules') {
     symlinkSync(join(ROOT, 'node_modules'), join(this.folder, 'node_modules'));
-    writeFileSync(join(this.folder, 'preload.ts'), PRELOAD);
+    const source = preload === 'modules' ? MODULES_PRELOAD : CHILDREN_PRELOAD;
+    writeFileSync(join(this.folder, 'preload.ts'), source.replace('__LOG__', join(this.folder, 'children.log')));
     const hooks = 'instrumentation/esm-hooks';
     buildSync({
       entryPoints: { preload: join(this.folder, 'preload.ts'), 'loader-thread': join(ROOT, hooks, 'loader-thread.ts') },
@@ -109,7 +137,8 @@ export class HookPrograms {
     if (options.config !== undefined)
       writeFileSync(join(folder, 'reenact.config.json'), JSON.stringify(options.config));
     options.prepare?.(folder);
-    const log = join(folder, 'hook.log');
+    const log = join(this.folder, 'children.log');
+    rmSync(log, { force: true });
     const file = options.unhooked === true ? this.emptyPreload : this.preload;
     const preload = options.preload === 'import' ? ['--import', pathToFileURL(file).href] : ['--require', file];
     const result = await execute(options.node ?? process.execPath, [...preload, ...options.argv], {
@@ -126,6 +155,7 @@ export class HookPrograms {
       ...result,
       calls: lines.flatMap(({ call }) => (typeof call === 'string' ? [call] : [])),
       status: (lines.find(({ status }) => status !== undefined)?.['status'] ?? []) as HookedRun['status'],
+      processes: lines.filter((line) => 'process' in line) as unknown as HookedRun['processes'],
       errors: lines.flatMap(({ error }) => (typeof error === 'string' ? [error] : [])),
     };
   }

@@ -3,6 +3,9 @@ import * as fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { latestRun, readRun } from '../../exporter/local-store';
+import { createSink } from '../../exporter/sink';
+import { readConfig } from '../../instrumentation/config';
+import { exchange } from './record-samples';
 
 const folder = (): string => fs.mkdtempSync(join(tmpdir(), 'reenact-death-'));
 
@@ -29,10 +32,7 @@ test('a process killed by SIGKILL keeps every record that was written', async ()
 
 test('a last line that is cut is named and the rest is read', async () => {
   const store = join(folder(), '.reenact');
-  const { createSink } = await import('../../exporter/sink');
-  const { readConfig } = await import('../../instrumentation/config');
-  const { exchange } = await import('./record-samples');
-  const sink = createSink(readConfig({ REENACT_DIR: store }, tmpdir()), { diagnostics: { failed: () => undefined } });
+  const sink = createSink(readConfig({ REENACT_DIR: store }, tmpdir()), { failed: () => undefined });
   for (let i = 0; i < 3; i++) sink.write(exchange(`{"n":${i},"separator":"\u2028"}`));
   const file = latestRun(store)?.files[0] as string;
   fs.truncateSync(file, fs.statSync(file).size - 100);
