@@ -108,7 +108,9 @@ class DeclaredEntry {
     if (Object.hasOwn(names, path)) return names[path] ?? path;
     const last = path.slice(path.lastIndexOf('.') + 1);
     if (last !== 'default') return last;
-    return fn.name !== '' && fn.name !== 'default' ? fn.name : basename(module.file, extname(module.file));
+    // esbuild calls an anonymous default export `<file>_default`.
+    const anonymous = fn.name === '' || fn.name === 'default' || fn.name.endsWith('_default');
+    return anonymous ? basename(module.file, extname(module.file)) : fn.name;
   }
 }
 
