@@ -14,7 +14,7 @@ interface SyncHooks {
 
 interface HookingModule {
   registerHooks?(hooks: SyncHooks): { deregister(): void };
-  register(specifier: string, options: { parentURL: string; data: unknown }): void;
+  register(specifier: string, options: { data: unknown }): void;
 }
 
 /**
@@ -26,7 +26,7 @@ export function installEsmHooks(hooks: ModuleHooks): () => void {
   const table = tableOf(hooks.esmTargets);
   const { registerHooks, register } = Module as unknown as HookingModule;
   if (registerHooks === undefined) {
-    register(join(__dirname, 'loader-thread.js'), { parentURL: pathToFileURL(__filename).href, data: table });
+    register(pathToFileURL(join(__dirname, 'loader-thread.js')).href, { data: table });
     return endHost;
   }
   const redirect = new Redirect(table);

@@ -45,6 +45,8 @@ function oncePerFunction(wrap: WrapFunction): WrapFunction {
   return <F extends AnyFunction>(spec: DeclaredSpec, fn: F): F => {
     const known = wrappers.get(fn) ?? wrap(spec, fn);
     wrappers.set(fn, known);
+    // A barrel module exports the wrapper itself.
+    wrappers.set(known, known);
     return known as F;
   };
 }
