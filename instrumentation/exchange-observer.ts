@@ -10,7 +10,8 @@ export interface ExchangeStart {
 }
 
 /**
- * One HTTP attempt under observation. A tap calls these as things happen, after handing the event to the program.
+ * One HTTP attempt under observation. A tap calls these as things happen, just before the program sees the event: what
+ * the program does in answer to it then comes after it in the order of the recording.
  * None throws. `end` counts once; later calls of any method are ignored.
  */
 export interface ExchangeRecorder {

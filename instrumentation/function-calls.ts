@@ -13,6 +13,12 @@ export interface FunctionSpec {
   readonly replay: 'substitute' | 'run';
 }
 
+/** How the program called the function. */
+export interface Invocation {
+  readonly thisArg: unknown;
+  readonly args: unknown[];
+}
+
 /** `args` of a call: the single argument object, or the array when there is not exactly one non-array object. */
 export function callArguments(args: readonly unknown[]): unknown {
   const [only] = args;
@@ -41,7 +47,7 @@ export class FunctionCalls {
   }
 
   /** Makes the call as the program would; a synchronous function stays synchronous. */
-  call(spec: FunctionSpec, fn: AnyFunction, thisArg: unknown, args: unknown[]): unknown {
+  call(spec: FunctionSpec, fn: AnyFunction, { thisArg, args }: Invocation): unknown {
     const { diagnostics } = this.recorder.options;
     const running = diagnostics.guard('start of a tool', () => new RunningCall(this.recorder, spec, args));
     if (running === undefined) return fn.apply(thisArg, args);

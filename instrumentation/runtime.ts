@@ -2,7 +2,7 @@ import type { CallGate } from './call-gate';
 import { nextOrdinal } from './context';
 import type { SessionContext } from './context';
 import { FunctionCalls } from './function-calls';
-import type { FunctionSpec } from './function-calls';
+import type { FunctionSpec, Invocation } from './function-calls';
 import type { Recorder } from './recorder';
 import { encodeTyped } from './schema/typed-json';
 
@@ -57,8 +57,8 @@ export class Runtime {
     return result;
   }
 
-  call(spec: FunctionSpec, fn: (...args: never[]) => unknown, thisArg: unknown, args: unknown[]): unknown {
-    return this.functions.call(spec, fn as (...args: unknown[]) => unknown, thisArg, args);
+  call(spec: FunctionSpec, fn: (...args: never[]) => unknown, invocation: Invocation): unknown {
+    return this.functions.call(spec, fn as (...args: unknown[]) => unknown, invocation);
   }
 
   decision(name: string, data: unknown): void {

@@ -11,16 +11,18 @@ import type { TimerObserver } from './timers';
 export function recordingClock(recorder: Recorder): ClockSource {
   const { scopes, ambient } = recorder;
   return {
-    date() {
+    timeOrigin: () => originals.timeOrigin,
+    date(callee) {
       const value = originals.dateNow();
-      if (!scopes.isUntracked()) {
+      if (!recorder.internalReads.isInternal(callee) && !scopes.isUntracked()) {
         const scope = scopes.current();
         ambient.clockRead('d', scope.path, { after: scope.session.lastSeq, value });
       }
       return value;
     },
     monotonic() {
-      const value = originals.performanceNow() * 1000;
+      // Whole microseconds, so that a replay can give the same value to the last digit.
+      const value = Math.round(originals.performanceNow() * 1000);
       if (!scopes.isUntracked()) {
         const scope = scopes.current();
         ambient.clockRead('p', scope.path, { after: scope.session.lastSeq, value });

@@ -1,0 +1,92 @@
+import type { ExchangeRecord, HeaderList } from '../instrumentation/schema/records';
+import { difference, type Difference } from './payload-codec';
+
+/** A new span holds all headers at the latest after this many, so that a lost span costs a bounded stretch. */
+const HEADER_FRAME_EVERY = 16;
+/** A difference is worth its reference from this many common bytes. */
+const WORTH_BYTES = 64;
+/** Share of all bytes stored so far that key frames may take: keeps the whole linear. */
+const KEY_FRAME_SHARE = 0.3;
+/** Longest chain of differences where a key frame is cheap. */
+const CHAIN_LIMIT = 32;
+/** Bodies kept to compare the next one with; beyond it the oldest chains begin anew. */
+const MAX_KEPT_BYTES = 32 * 1024 * 1024;
+
+interface Chain {
+  spanId: string;
+  body: Buffer;
+  /** Differences since the last key frame. */
+  length: number;
+  /** Bytes stored by this chain, and how many of them were repeated by key frames. */
+  stored: number;
+  repeated: number;
+  headers: { spanId: string; request: HeaderList; response: HeaderList | undefined; age: number };
+}
+
+/** How the request of one exchange is to be stored. */
+export interface Placement {
+  readonly base?: string;
+  readonly diff?: Difference;
+  readonly headerBase?: { readonly spanId: string; readonly request: HeaderList; readonly response?: HeaderList };
+}
+
+/** Finds the earlier request that a new one is stored against. One per process; bounded in bytes. */
+export class RequestChains {
+  private readonly chains = new Map<string, Chain>();
+  private keptBytes = 0;
+
+  place(record: ExchangeRecord): Placement {
+    const { request } = record;
+    const id = `${record.sessionId}\n${request.method} ${request.url.split('?', 1)[0]}`;
+    const chain = this.chains.get(id);
+    const diff = chain === undefined ? undefined : this.difference(chain, request.body);
+    const headerBase = chain === undefined || chain.headers.age >= HEADER_FRAME_EVERY ? undefined : chain.headers;
+    this.keep(id, record, { chain, diff, sameHeaders: headerBase !== undefined });
+    return {
+      ...(chain !== undefined && diff !== undefined && { base: chain.spanId, diff }),
+      ...(headerBase !== undefined && {
+        headerBase: {
+          spanId: headerBase.spanId,
+          request: headerBase.request,
+          ...(headerBase.response !== undefined && { response: headerBase.response }),
+        },
+      }),
+    };
+  }
+
+  private difference(chain: Chain, body: Buffer): Difference | undefined {
+    const diff = difference(chain.body, body);
+    if (diff.prefix + diff.suffix < WORTH_BYTES) return undefined;
+    const keyFrameFits = chain.repeated + body.length <= KEY_FRAME_SHARE * chain.stored;
+    return chain.length >= CHAIN_LIMIT && keyFrameFits ? undefined : diff;
+  }
+
+  private keep(
+    id: string,
+    record: ExchangeRecord,
+    now: { chain: Chain | undefined; diff: Difference | undefined; sameHeaders: boolean },
+  ): void {
+    const { chain, diff } = now;
+    const body = record.request.body;
+    const received = record.response?.chunks.reduce((sum, chunk) => sum + chunk.bytes.length, 0) ?? 0;
+    const headers =
+      chain !== undefined && now.sameHeaders
+        ? { ...chain.headers, age: chain.headers.age + 1 }
+        : { spanId: record.spanId, request: record.request.headers, response: record.response?.headers, age: 1 };
+    this.keptBytes += body.length - (chain?.body.length ?? 0);
+    this.chains.delete(id);
+    this.chains.set(id, {
+      spanId: record.spanId,
+      body,
+      length: diff === undefined ? 0 : (chain?.length ?? 0) + 1,
+      stored: (chain?.stored ?? 0) + (diff?.middle.length ?? body.length) + received,
+      repeated: (chain?.repeated ?? 0) + (chain !== undefined && diff === undefined ? body.length : 0),
+      headers,
+    });
+    for (const [oldId, old] of this.chains) {
+      if (this.keptBytes <= MAX_KEPT_BYTES || oldId === id) break;
+      this.chains.delete(oldId);
+      this.keptBytes -= old.body.length;
+    }
+  }
+}

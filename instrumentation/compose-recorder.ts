@@ -1,0 +1,114 @@
+import { randomBytes } from 'node:crypto';
+import { installClock } from './ambient/clock';
+import type { ClockSource } from './ambient/clock';
+import { installCrypto } from './ambient/crypto';
+import type { DrawSource } from './ambient/crypto';
+import { installRandom, isSeededByFlag } from './ambient/random';
+import { recordingClock, recordingDraws, recordingTimers, scopedRandom } from './ambient/recording-sources';
+import { installTimerObserver } from './ambient/timers';
+import type { CallGate } from './call-gate';
+import type { Config } from './config';
+import type { Diagnostics } from './diagnostics';
+import { createFilter } from './exclusions';
+import { installHooks } from './install-hooks';
+import { IdSource } from './ids';
+import { OutputDigests } from './output-digest';
+import { processFacts, realNow } from './process-facts';
+import { capturesContent, describeExchange } from './providers/describe';
+import { Recorder } from './recorder';
+import type { ExchangeCorrelator, HostSpans, RecorderClock } from './recorder';
+import { Runtime, setActiveRuntime } from './runtime';
+import { installTaps } from './taps/registry';
+import type { CallRecord, RecordSink } from './schema/records';
+
+/** What differs between recording and a replay that is itself recorded. */
+export interface Composition {
+  readonly config: Config;
+  readonly diagnostics: Diagnostics;
+  readonly gate: CallGate;
+  readonly sink: RecordSink;
+  readonly redact: <R extends CallRecord>(record: R) => R;
+  readonly redactArgv: (argv: readonly string[]) => readonly string[];
+  readonly hostSpans?: HostSpans;
+  /** Present in a replay: everything virtual. */
+  readonly replay?: {
+    readonly clock: RecorderClock & ClockSource;
+    readonly draws: (recorder: Recorder) => DrawSource;
+    readonly timers: (recorder: Recorder) => void;
+    readonly correlator: ExchangeCorrelator;
+    readonly seed: string | undefined;
+    readonly startMs: number;
+    readonly defaultSessionId: string | undefined;
+  };
+}
+
+export interface Composed {
+  readonly recorder: Recorder;
+  readonly output: OutputDigests;
+}
+
+/** Builds the recorder of this process and installs everything that feeds it. */
+export function composeRecorder(composition: Composition): Composed {
+  const { config, diagnostics, replay } = composition;
+  const ids = new IdSource();
+  const seededByFlag = isSeededByFlag(process.execArgv, process.env['NODE_OPTIONS']);
+  const seed = replay === undefined ? (seededByFlag ? undefined : randomBytes(16).toString('hex')) : replay.seed;
+  const runId = config.runId ?? ids.runId(realNow());
+  const recorder = new Recorder({
+    runId,
+    processPath: config.processPath,
+    defaultSessionId: config.sessionId ?? replay?.defaultSessionId ?? runId,
+    clock: replay?.clock ?? { now: realNow },
+    ids,
+    sink: composition.sink,
+    diagnostics,
+    facts: factsOf(composition, seed),
+    filter: createFilter(config.file, config.otlp.url),
+    redact: composition.redact,
+    describe: callDescriber(capturesContent(process.env)),
+    ...(replay !== undefined && { correlator: replay.correlator }),
+    ...(composition.hostSpans !== undefined && { hostSpans: composition.hostSpans }),
+  });
+  const output = new OutputDigests();
+  diagnostics.guard('installation', () => {
+    output.install();
+    installClock(replay?.clock ?? recordingClock(recorder));
+    if (seed !== undefined) installRandom(scopedRandom(recorder, seed));
+    installCrypto(replay?.draws(recorder) ?? recordingDraws(recorder));
+    if (replay === undefined) installTimerObserver(recordingTimers(recorder));
+    else replay.timers(recorder);
+    installTaps(recorder, (place, error) => diagnostics.failed(place, error));
+  });
+  const runtime = new Runtime(recorder, composition.gate);
+  setActiveRuntime(runtime);
+  diagnostics.guard('module hooks', () => installHooks(config, runtime, diagnostics));
+  return { recorder, output };
+}
+
+function factsOf(
+  { config, replay, redactArgv }: Composition,
+  seed: string | undefined,
+): ReturnType<typeof processFacts> {
+  const facts = processFacts(config, seed);
+  return {
+    ...facts,
+    argv: redactArgv(facts.argv),
+    ...(replay !== undefined && { startMs: replay.startMs }),
+  };
+}
+
+/** A finished exchange that a provider recognises becomes an LLM call with its view for people. */
+function callDescriber(content: boolean): (record: CallRecord) => CallRecord {
+  return (record) => {
+    if (record.kind !== 'http') return record;
+    const described = describeExchange(record.request, record.response, { outcome: record.outcome, content });
+    if (described === undefined) return record;
+    return {
+      ...record,
+      kind: 'llm',
+      provider: described.provider.id,
+      name: described.spanName,
+      attributes: { ...described.view, ...record.attributes },
+    };
+  };
+}

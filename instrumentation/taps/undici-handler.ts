@@ -1,0 +1,112 @@
+import type { GuardedExchange } from './guarded-exchange';
+import { knownBody, responseHeaders } from './undici-request';
+
+export type Handler = Record<PropertyKey, unknown>;
+type Args = unknown[];
+
+/** On handlers of ours, so that an Agent, its Pool and its Client do not each record the same attempt. */
+export const OBSERVED = Symbol.for('reenact.undici.observed');
+
+/** An exchange and the handler that reports it: a handler further in may take over before anything has happened. */
+export interface DispatchedExchange {
+  readonly exchange: GuardedExchange;
+  owner: object | undefined;
+  hasStarted: boolean;
+  /** The whole body was told at the start; what passes by is then not told again. */
+  readonly bodyKnown: boolean;
+}
+
+type Observe = (dispatched: DispatchedExchange, args: Args) => void;
+
+/** What each callback of a handler tells; the older interface of undici first, the newer one below it. */
+const OBSERVE: Readonly<Record<string, Observe | undefined>> = {
+  onConnect: (dispatched, args) => {
+    dispatched.hasStarted = true;
+    const abort = args[0];
+    if (typeof abort !== 'function') return;
+    // Who calls this is the program; undici itself has its own way to break off.
+    args[0] = (...given: Args): unknown => {
+      dispatched.exchange.giveUp(given[0]);
+      return Reflect.apply(abort, undefined, given) as unknown;
+    };
+  },
+  onBodySent: ({ exchange, bodyKnown }, [chunk]) => {
+    if (bodyKnown) return;
+    const bytes = exchange.run(() => knownBody(chunk));
+    if (bytes !== undefined) exchange.requestBody(bytes);
+  },
+  onHeaders: ({ exchange }, [status, raw, , statusText]) => {
+    exchange.responseHead(Number(status), String(statusText ?? ''), responseHeaders(raw));
+  },
+  onData: ({ exchange }, [chunk]) => exchange.chunk(chunk as Uint8Array),
+  onComplete: ({ exchange }, [raw]) => {
+    exchange.trailers(responseHeaders(raw));
+    exchange.finish();
+  },
+  onError: ({ exchange }, [error]) => exchange.fail(error),
+  onUpgrade: ({ exchange }, [status, raw]) => {
+    exchange.responseHead(Number(status), 'Switching Protocols', responseHeaders(raw));
+    exchange.finish();
+  },
+  onRequestStart: (dispatched) => {
+    dispatched.hasStarted = true;
+  },
+  onResponseStart: ({ exchange }, [controller, status, headers, statusText]) => {
+    exchange.responseHead(
+      Number(status),
+      String(statusText ?? ''),
+      responseHeaders(rawOf(controller, 'rawHeaders'), headers),
+    );
+  },
+  onResponseData: ({ exchange }, [, chunk]) => exchange.chunk(chunk as Uint8Array),
+  onResponseEnd: ({ exchange }, [controller, trailers]) => {
+    exchange.trailers(responseHeaders(rawOf(controller, 'rawTrailers'), trailers));
+    exchange.finish();
+  },
+  onResponseError: ({ exchange }, [controller, error]) => {
+    const { aborted, reason } = (controller ?? {}) as { aborted?: unknown; reason?: unknown };
+    if (aborted === true) exchange.giveUp(reason);
+    exchange.fail(error);
+  },
+  onRequestUpgrade: ({ exchange }, [controller, status, headers]) => {
+    exchange.responseHead(
+      Number(status),
+      'Switching Protocols',
+      responseHeaders(rawOf(controller, 'rawHeaders'), headers),
+    );
+    exchange.finish();
+  },
+  onRequestSent: undefined,
+  onResponseStarted: undefined,
+};
+
+const CALLBACKS = Object.keys(OBSERVE);
+
+function rawOf(controller: unknown, key: 'rawHeaders' | 'rawTrailers'): unknown {
+  return (controller as Record<string, unknown> | null | undefined)?.[key];
+}
+
+/**
+ * A handler that tells the exchange what happens and then calls the program's handler on itself (it may have private
+ * fields); results, which carry back-pressure, are returned as they are. Events are told first, so that whatever the
+ * program does in answer to one comes after it in the order of the recording.
+ */
+export function observeHandler(handler: Handler, dispatched: DispatchedExchange): Handler {
+  const observed = Object.create(handler, { [OBSERVED]: { value: true } }) as Handler;
+  dispatched.owner = observed;
+  for (const name of CALLBACKS) {
+    const extra = name === 'onBodySent' && !dispatched.bodyKnown;
+    if (typeof handler[name] !== 'function' && !extra) continue;
+    Object.defineProperty(observed, name, {
+      configurable: true,
+      enumerable: true,
+      writable: true,
+      value: (...args: Args): unknown => {
+        if (dispatched.owner === observed) dispatched.exchange.run(() => OBSERVE[name]?.(dispatched, args));
+        const callback = handler[name];
+        return typeof callback === 'function' ? (Reflect.apply(callback, handler, args) as unknown) : undefined;
+      },
+    });
+  }
+  return observed;
+}

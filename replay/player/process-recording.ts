@@ -1,0 +1,38 @@
+import { readAmbient } from '../../instrumentation/schema/ambient-log';
+import type { AmbientStream } from '../../instrumentation/schema/ambient-log';
+import type { CallRecord, ExchangeRecord, ProcessRecord, Recording } from '../../instrumentation/schema/records';
+import type { FunctionCallRecord } from './recorded-calls';
+
+/** The part of a recording that one process of the run made. */
+export interface ProcessRecording {
+  readonly process: ProcessRecord | undefined;
+  readonly exchanges: readonly ExchangeRecord[];
+  readonly functions: readonly FunctionCallRecord[];
+  readonly ambient: ReadonlyMap<string, AmbientStream>;
+  readonly startMs: number;
+  /** Calls that happened inside a call, through every level. */
+  inside(spanId: string): readonly CallRecord[];
+}
+
+export function recordingOfProcess(recording: Recording, processPath: string): ProcessRecording {
+  const calls = recording.calls.filter((call) => call.processPath === processPath);
+  const process = recording.processes.find((candidate) => candidate.processPath === processPath);
+  const children = new Map<string, CallRecord[]>();
+  for (const call of calls) {
+    if (call.parentSpanId === undefined) continue;
+    const siblings = children.get(call.parentSpanId);
+    if (siblings === undefined) children.set(call.parentSpanId, [call]);
+    else siblings.push(call);
+  }
+  const inside = (spanId: string): CallRecord[] =>
+    (children.get(spanId) ?? []).flatMap((call) => [call, ...inside(call.spanId)]);
+  const pieces = recording.ambient.filter((piece) => piece.processPath === processPath).map((piece) => piece.lines);
+  return {
+    process,
+    exchanges: calls.filter((call): call is ExchangeRecord => call.kind === 'llm' || call.kind === 'http'),
+    functions: calls.filter((call): call is FunctionCallRecord => call.kind === 'tool' || call.kind === 'observation'),
+    ambient: readAmbient(pieces),
+    startMs: process?.startMs ?? Math.min(...calls.map((call) => call.startMs), Date.now()),
+    inside,
+  };
+}

@@ -1,0 +1,102 @@
+import type { ReplayClock } from '../clock/replay-clock';
+import type { VirtualTimer, VirtualTimers } from '../clock/virtual-timers';
+import type { Quiescence } from './quiescence';
+
+/** Something recorded that waits for its turn: a piece of an answer, a tool's result. */
+export interface Release {
+  /** Place in the recorded total order. */
+  readonly seq: number;
+  /** Virtual epoch ms of the recorded moment. */
+  readonly ms: number;
+  readonly sessionId: string;
+  run(): void;
+}
+
+export interface FiringLookup {
+  /** The next recorded firing of a timer, not yet used; `undefined` when the recording has none (left). */
+  peek(timer: VirtualTimer): { readonly seq: number; readonly ms: number } | undefined;
+  take(timer: VirtualTimer): void;
+}
+
+/** So many firings in a row that no recording knows mean a program that ticks for ever: then real time is due. */
+const MAX_UNRECORDED_FIRINGS = 2_000;
+
+type Choice =
+  { kind: 'release'; release: Release; seq: number } | { kind: 'timer'; timer: VirtualTimer; seq: number; ms: number };
+
+/**
+ * Gives the program its next event. Whenever the process is at rest, what was recorded earliest among all that waits is
+ * released: answers, tool results and timer firings in the one order in which they really happened. A timer of which
+ * the recording knows no firing comes when nothing else is left, at its virtual time.
+ */
+export class Scheduler {
+  private readonly waiting = new Set<Release>();
+  private readonly clock: ReplayClock;
+  private readonly timers: VirtualTimers;
+  private readonly quiescence: Quiescence;
+  private readonly firings: FiringLookup;
+  private unrecordedFirings = 0;
+  /** Asked at rest, before anything is released; true when it gave the program something itself. */
+  atRest: () => boolean = () => false;
+
+  constructor(parts: { clock: ReplayClock; timers: VirtualTimers; quiescence: Quiescence; firings: FiringLookup }) {
+    this.clock = parts.clock;
+    this.timers = parts.timers;
+    this.quiescence = parts.quiescence;
+    this.firings = parts.firings;
+  }
+
+  add(release: Release): void {
+    this.waiting.add(release);
+    this.wake();
+  }
+
+  cancel(release: Release): void {
+    this.waiting.delete(release);
+  }
+
+  /** Looks again once the process is at rest, if there is anything to give. */
+  wake(): void {
+    this.quiescence.watch(() => this.step());
+  }
+
+  private step(): void {
+    if (this.atRest()) return this.wake();
+    const choice = this.choose();
+    if (choice === undefined) return;
+    this.unrecordedFirings = choice.seq === Infinity ? this.unrecordedFirings + 1 : 0;
+    if (this.unrecordedFirings > MAX_UNRECORDED_FIRINGS) {
+      this.clock.goLive();
+      this.timers.goLive();
+      return;
+    }
+    if (choice.kind === 'release') {
+      this.waiting.delete(choice.release);
+      this.clock.advanceTo(choice.release.ms);
+      this.clock.passed(choice.release.sessionId, choice.seq);
+      choice.release.run();
+    } else {
+      this.firings.take(choice.timer);
+      this.clock.advanceTo(choice.ms);
+      choice.timer.fire();
+    }
+    this.wake();
+  }
+
+  private choose(): Choice | undefined {
+    let best: Choice | undefined;
+    for (const release of this.waiting) {
+      if (best === undefined || release.seq < best.seq) best = { kind: 'release', release, seq: release.seq };
+    }
+    if (this.timers.isLive) return best;
+    let earliest: VirtualTimer | undefined;
+    for (const timer of this.timers.all()) {
+      const firing = this.firings.peek(timer);
+      if (firing !== undefined && (best === undefined || firing.seq < best.seq))
+        best = { kind: 'timer', timer, ...firing };
+      if (earliest === undefined || timer.dueMs < earliest.dueMs) earliest = timer;
+    }
+    if (best !== undefined || earliest === undefined || !this.timers.hasRefed()) return best;
+    return { kind: 'timer', timer: earliest, seq: Infinity, ms: earliest.dueMs };
+  }
+}
