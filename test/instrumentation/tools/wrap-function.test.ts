@@ -73,23 +73,19 @@ test('frozen functions can be wrapped', () => {
   ]);
 });
 
-test.each([
-  ['sync', () => 1],
-  ['async', async () => 1],
-  [
-    'generator',
-    function* (): Generator<number> {
-      yield 1;
-    },
-  ],
-  [
-    'async-generator',
-    async function* (): AsyncGenerator<number> {
-      yield 1;
-    },
-  ],
-  ['class', class Tool {}],
-] as const)('functionKind knows %s', (kind, fn) => {
+const makeKinds = {
+  sync: () => 1,
+  async: async () => 1,
+  generator: function* (): Generator<number> {
+    yield 1;
+  },
+  'async-generator': async function* (): AsyncGenerator<number> {
+    yield 1;
+  },
+  class: class Tool {},
+};
+
+test.each(Object.entries(makeKinds))('functionKind knows %s', (kind, fn) => {
   expect(functionKind(fn as never)).toBe(kind);
 });
 
