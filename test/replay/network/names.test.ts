@@ -4,6 +4,8 @@ import net, { type AddressInfo, type LookupFunction } from 'node:net';
 import { promisify } from 'node:util';
 import { json, scriptedNetwork, type ScriptedNetwork } from './scripted-network';
 
+const ORIGINAL = { lookup: dns.lookup, connect: net.Socket.prototype.connect };
+
 describe('names on the virtual network', () => {
   let network: ScriptedNetwork;
   beforeEach(() => {
@@ -61,10 +63,9 @@ describe('names on the virtual network', () => {
 
   it('are resolved for real in our own calls, and again after uninstall', async () => {
     expect(await network.real(() => dnsPromises.lookup('127.0.0.2'))).toEqual({ address: '127.0.0.2', family: 4 });
-    const before = dns.lookup;
     network.uninstall();
-    expect(dns.lookup).not.toBe(before);
-    expect(net.Socket.prototype.connect.name).toBe('');
+    expect(dns.lookup).toBe(ORIGINAL.lookup);
+    expect(net.Socket.prototype.connect).toBe(ORIGINAL.connect);
   });
 
   it('give way to a real connection where the verdict says so', async () => {
