@@ -1,4 +1,4 @@
-import { ATTRIBUTES, MAX_ATTRIBUTES, MAX_SEARCHABLE } from '../instrumentation/schema/attributes';
+import { ATTRIBUTES, MAX_ATTRIBUTES, MAX_SEARCHABLE, PAYLOAD_CODES } from '../instrumentation/schema/attributes';
 import type { AnyRecord, AttributeValue, CallRecord, ExchangeRecord } from '../instrumentation/schema/records';
 import { FORMAT_VERSION } from '../instrumentation/schema/version';
 import { encodeChunkTable } from './chunk-table';
@@ -31,7 +31,7 @@ export interface RecordText {
   id?: string;
   /** Searchable values that were too long or not well-formed, in full, by attribute name. */
   full?: Record<string, string>;
-  /** Payload pieces by attribute name. */
+  /** Payload pieces by their short name. */
   p?: Record<string, PieceInfo>;
   [field: string]: unknown;
 }
@@ -60,7 +60,7 @@ export function encodeRecord(record: AnyRecord, state: EncoderState): OtlpSpan {
     t: times(record),
     ...draft.text,
     ...(full.length > 0 && { full: Object.fromEntries(full) }),
-    ...(pieces.length > 0 && { p: Object.fromEntries(pieces.map(([key, piece]) => [key, piece.info])) }),
+    ...(pieces.length > 0 && { p: Object.fromEntries(pieces.map(([key, piece]) => [PAYLOAD_CODES[key], piece.info])) }),
   };
   const recordText = JSON.stringify(text);
   const attributes: OtlpAttribute[] = search.map(([key, value]) => ({ key, value: { stringValue: value } }));
@@ -107,20 +107,22 @@ function draftOf(record: AnyRecord, state: EncoderState): Draft {
 }
 
 function lifeDraft(record: Extract<AnyRecord, { kind: 'process' | 'exit' }>): Draft {
-  const { kind, traceId: _traceId, spanId, runId, processPath, ...rest } = record;
   const search: [string, string][] = [
-    [ATTRIBUTES.kind, kind],
-    [ATTRIBUTES.process, processPath],
-    [ATTRIBUTES.runId, runId],
+    [ATTRIBUTES.kind, record.kind],
+    [ATTRIBUTES.process, record.processPath],
+    [ATTRIBUTES.runId, record.runId],
   ];
+  const facts = Object.entries(record).filter(([field]) => !IDENTITY.has(field));
   if (record.kind === 'exit') {
-    const { ambient: _ambient, ...facts } = rest as Omit<typeof record, 'kind'>;
     search.push([ATTRIBUTES.seqStart, String(record.seq)], [ATTRIBUTES.seqEnd, String(record.seq)]);
-    return { search, text: { id: spanId, x: facts }, payloads: [] };
+    return { search, text: { id: record.spanId, x: Object.fromEntries(facts) }, payloads: [] };
   }
   if (record.replayOf !== undefined) search.push([ATTRIBUTES.replayOf, record.replayOf]);
-  return { search, text: { x: rest }, payloads: [] };
+  return { search, text: { x: Object.fromEntries(facts) }, payloads: [] };
 }
+
+/** Fields of process and exit records that stand in the span or in attributes of their own. */
+const IDENTITY: ReadonlySet<string> = new Set(['kind', 'traceId', 'spanId', 'runId', 'processPath', 'ambient']);
 
 function sessionOrCall(record: Exclude<AnyRecord, { kind: 'process' | 'exit' }>, state: EncoderState): Draft {
   const session = record.kind === 'session' ? record : undefined;

@@ -9,6 +9,9 @@ const RECORDED_VARIABLES: readonly RegExp[] = [
   /^OTEL_(SERVICE_NAME|RESOURCE_ATTRIBUTES)$/,
 ];
 
+/** Variables without which clients refuse to start: the name is recorded, the value never. */
+const NAMED_VARIABLES = /_(KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS|ID|URL|URI|HOST|PORT|ENDPOINT|DSN|ORG|PROJECT)$/i;
+
 /** Variables of the shell and of ourselves, which say nothing of the program. */
 const IGNORED_VARIABLES = /^(_|PWD|OLDPWD|SHLVL|NODE_OPTIONS|REENACT_.*|npm_.*|OTEL_EXPORTER_.*)$/;
 
@@ -16,7 +19,8 @@ function recordedEnv(config: Config): Record<string, string | null> {
   const extra = new Set(config.file.env ?? []);
   const entries = Object.entries(process.env).flatMap(([name, value]): [string, string | null][] => {
     if (IGNORED_VARIABLES.test(name) || value === undefined) return [];
-    return [[name, extra.has(name) || RECORDED_VARIABLES.some((pattern) => pattern.test(name)) ? value : null]];
+    if (extra.has(name) || RECORDED_VARIABLES.some((pattern) => pattern.test(name))) return [[name, value]];
+    return NAMED_VARIABLES.test(name) ? [[name, null]] : [];
   });
   return Object.fromEntries(entries);
 }
@@ -25,7 +29,7 @@ function recordedEnv(config: Config): Record<string, string | null> {
 export function processFacts(config: Config, seed: string | undefined): RecorderOptions['facts'] {
   return {
     pid: process.pid,
-    startMs: performance.timeOrigin,
+    startMs: originals.timeOrigin,
     argv: [...process.argv],
     execArgv: [...process.execArgv],
     cwd: process.cwd(),
@@ -39,5 +43,5 @@ export function processFacts(config: Config, seed: string | undefined): Recorder
 
 /** Epoch milliseconds with fractions, from clocks that the program cannot replace. */
 export function realNow(): number {
-  return performance.timeOrigin + originals.performanceNow();
+  return originals.timeOrigin + originals.performanceNow();
 }

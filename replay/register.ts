@@ -49,7 +49,10 @@ export function startReplay(parts: ReplayParts): Replay {
     () => scheduler.wake(),
   );
   const state = new ReplayState({ options, logs, clock, timers });
-  const quiescence: Quiescence = new Quiescence({ activity: () => network.activity, busy: () => exchanges.liveInFlight });
+  const quiescence: Quiescence = new Quiescence({
+    activity: () => network.activity,
+    busy: () => exchanges.busy,
+  });
   const scheduler: Scheduler = new Scheduler({
     clock,
     timers,
@@ -111,6 +114,7 @@ export function startReplay(parts: ReplayParts): Replay {
 
 function useRecorder(recorder: Recorder, clock: ReplayClock, timers: VirtualTimers): void {
   clock.scopes = recorder.scopes;
+  clock.internalReads = recorder.internalReads;
   installVirtualTimers(timers, recorder.scopes);
 }
 
@@ -146,4 +150,14 @@ function blockedBy(what: string): Parameters<ReplayState['blocked']>[0] {
 export function writeReport(report: ProcessReport, directory: string): void {
   mkdirSync(directory, { recursive: true });
   writeFileSync(join(directory, `${report.processPath.replace(/[^\w.]/g, '_')}.json`), JSON.stringify(report));
+}
+
+/** Closes the recording of the replay and hands over its report when the process ends. */
+export function endReplay(replay: Replay): void {
+  process.on('exit', (code) => {
+    const digests = replay.output.digests();
+    replay.recorder.close({ exitCode: code, ...digests });
+    const directory = process.env['REENACT_REPORT_DIR'];
+    if (directory !== undefined) writeReport(replay.report(digests.stdout), directory);
+  });
 }

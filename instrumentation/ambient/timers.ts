@@ -44,11 +44,12 @@ export function installTimerObserver(observer: TimerObserver): void {
   };
   const setTimeout = observed('timeout', originals.setTimeout) as unknown as typeof globalThis.setTimeout;
   const setInterval = observed('interval', originals.setInterval as never) as unknown as typeof globalThis.setInterval;
+  // Before the patch, which would copy the original's own promisified form.
+  observePromises(observer, setTimeout);
   for (const target of [globalThis, timersModule] as (typeof globalThis)[]) {
     patch(target, 'setTimeout', () => setTimeout);
     patch(target, 'setInterval', () => setInterval);
   }
-  observePromises(observer, setTimeout);
   patch(
     AbortSignal,
     'timeout',

@@ -1,7 +1,7 @@
 import type { AttributeValue } from '../schema/records';
 import { assembleAnthropicStream, encodeAnthropicStream } from './anthropic-stream';
 import { attributes, commonAttributes, outputType, stopSequences } from './gen-ai-view';
-import { asArray, asNumber, asObject, asString, asText, jsonOrText, objectsOf, without } from './json-fields';
+import { asArray, asNumber, asObject, asString, asText, jsonOrText, objectsOf, readable, without } from './json-fields';
 import type { JsonObject } from './json-fields';
 import {
   elidedPart,
@@ -184,7 +184,7 @@ function contentPart(block: JsonObject): JsonObject {
 }
 
 function resultView(content: unknown): unknown {
-  return Array.isArray(content) ? contentParts(content) : (content ?? null);
+  return Array.isArray(content) ? contentParts(content) : readable(content);
 }
 
 function mediaView(modality: string, source: JsonObject): JsonObject {

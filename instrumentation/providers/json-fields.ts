@@ -54,6 +54,11 @@ export function jsonOrText(text: string): unknown {
   return typeof value === 'number' && String(value) !== text.trim() ? text : value;
 }
 
+/** Text as a view shows it: the value it stands for when it is short, else the text, which is cut anyway. */
+export function readable(value: unknown): unknown {
+  return typeof value === 'string' && value.length <= 4096 ? jsonOrText(value) : (value ?? null);
+}
+
 /** A copy without some of the fields. */
 export function without(object: JsonObject, ...names: string[]): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)));

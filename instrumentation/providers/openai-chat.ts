@@ -1,6 +1,16 @@
 import type { AttributeValue } from '../schema/records';
 import { commonAttributes, attributes, outputType, stopSequences } from './gen-ai-view';
-import { asArray, asNumber, asObject, asString, asText, isObject, jsonOrText, objectsOf } from './json-fields';
+import {
+  asArray,
+  asNumber,
+  asObject,
+  asString,
+  asText,
+  isObject,
+  jsonOrText,
+  objectsOf,
+  readable,
+} from './json-fields';
 import type { JsonObject } from './json-fields';
 import { elidedPart, inputMessages, outputMessages, toolDefinitions } from './message-view';
 import type { ViewMessage } from './message-view';
@@ -177,7 +187,7 @@ function viewMessage(message: JsonObject): ViewMessage {
   const name = asText(message['name']);
   if (role === 'tool' || role === 'function') {
     const id = asString(message['tool_call_id']) ?? name;
-    return { role: 'tool', parts: [{ type: 'tool_call_response', id, response: message['content'] ?? null }] };
+    return { role: 'tool', parts: [{ type: 'tool_call_response', id, response: readable(message['content']) }] };
   }
   const reasoning = asText(message['reasoning']) ?? asText(message['reasoning_content']);
   const refusal = asText(message['refusal']);

@@ -1,6 +1,6 @@
 import type { AttributeValue } from '../schema/records';
 import { attributes, commonAttributes, outputType } from './gen-ai-view';
-import { asNumber, asObject, asString, asText, isObject, jsonOrText, objectsOf } from './json-fields';
+import { asNumber, asObject, asString, asText, isObject, jsonOrText, objectsOf, readable } from './json-fields';
 import type { JsonObject } from './json-fields';
 import { elidedPart, inputMessages, outputMessages, systemInstructions, toolDefinitions } from './message-view';
 import type { ViewMessage } from './message-view';
@@ -202,7 +202,7 @@ function itemParts(item: JsonObject): JsonObject[] {
   if (type === 'message') return contentParts(item['content']);
   if (type === 'reasoning') return reasoningParts(item);
   if (type.endsWith('_output') && isObject(item))
-    return [{ type: 'tool_call_response', id: item['call_id'], response: item['output'] ?? null }];
+    return [{ type: 'tool_call_response', id: item['call_id'], response: readable(item['output']) }];
   const [call] = callOf(item);
   if (call) return [{ type: 'tool_call', id: call.id, name: call.name, arguments: call.args }];
   const { id, ...rest } = item;

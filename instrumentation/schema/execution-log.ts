@@ -21,6 +21,12 @@ export interface ExecutionTurn {
   status?: number;
   outcome?: string;
   error?: { name: string; message: string; code?: string };
+  /** Places of issue and of completion in one order of the log; for logs that hold no recording. `end` null: open. */
+  order?: { start: number; end: number | null };
+  /** The pieces in which a streamed response arrived, as the SDK gave them; for logs that hold no recording. */
+  items?: unknown[];
+  /** The result or the thrown value with what JSON loses of it (`typed-json.ts`), where JSON loses something. */
+  typedResponse?: unknown;
 }
 
 /** A conversation. Field names are a public contract. */
@@ -38,8 +44,16 @@ export interface ExecutionLog {
   runId?: string;
   traceIds?: string[];
   durationMs?: number;
-  decisions?: { timestamp: string; name: string; data: unknown; agentId?: string }[];
-  observations?: { timestamp: string; key: string; value?: unknown; error?: unknown; agentId?: string }[];
+  /** `requestId` is set when the entry came from a stream of structured events. */
+  decisions?: { timestamp: string; name: string; data: unknown; agentId?: string; requestId?: string }[];
+  observations?: {
+    timestamp: string;
+    key: string;
+    value?: unknown;
+    error?: unknown;
+    agentId?: string;
+    requestId?: string;
+  }[];
   gaps?: Gap[];
   /** Set on the log of a replay. */
   replayOf?: string;

@@ -44,6 +44,8 @@ export function installVirtualTimers(timers: VirtualTimers, scopes: ScopeStorage
   };
   const setTimeout = make('timeout', originals.setTimeout) as unknown as typeof globalThis.setTimeout;
   const setInterval = make('interval', originals.setInterval as never) as unknown as typeof globalThis.setInterval;
+  // Before the patch, which would copy the original's own promisified form.
+  installPromises(create, setTimeout);
   const clear = function (handle?: unknown): void {
     if (!timers.clear(handle)) originals.clearTimeout(handle as never);
   };
@@ -53,7 +55,6 @@ export function installVirtualTimers(timers: VirtualTimers, scopes: ScopeStorage
     patch(target, 'clearTimeout', () => clear as typeof globalThis.clearTimeout);
     patch(target, 'clearInterval', () => clear as typeof globalThis.clearInterval);
   }
-  installPromises(create, setTimeout);
   patch(
     AbortSignal,
     'timeout',

@@ -83,8 +83,7 @@ class StoreState {
 
 function storeCall(call: CallRecord, state: StoreState): JsonObject {
   const attributes = ownAttributes(call.attributes);
-  const { attributes: _view, ...rest } = withoutAmbient(call);
-  const identity = { ...rest, ...(attributes !== undefined && { attributes }) };
+  const identity = Object.fromEntries(Object.entries({ ...withoutAmbient(call), attributes }).filter(isGiven));
   if (call.kind !== 'llm' && call.kind !== 'http') return identity;
   const own = state.turnOf(call);
   const isLast = own !== undefined && own.turn.spanIds?.at(-1) === call.spanId;
@@ -99,6 +98,8 @@ function storeCall(call: CallRecord, state: StoreState): JsonObject {
     }),
   };
 }
+
+const isGiven = ([, value]: [string, unknown]): boolean => value !== undefined;
 
 /** The `gen_ai.*` view repeats the bodies for people who look at spans; it is made anew from the bytes when needed. */
 function ownAttributes(attributes: CallRecord['attributes']): Record<string, AttributeValue> | undefined {

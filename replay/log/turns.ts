@@ -1,10 +1,11 @@
-import { describeExchange } from '../../instrumentation/providers/describe';
-import type { Provider, ProviderRequest } from '../../instrumentation/providers/provider';
+import { readRequest, readResponse } from '../../instrumentation/providers/describe';
+import type { ParsedResponse, Provider, ProviderRequest } from '../../instrumentation/providers/provider';
+import { providers } from '../../instrumentation/providers/registry';
 import type { ExecutionTurn } from '../../instrumentation/schema/execution-log';
 import type { ExchangeRecord, RecordedError, ToolRecord } from '../../instrumentation/schema/records';
 import { decodeTyped, toPlainJson } from '../../instrumentation/schema/typed-json';
 import type { Attempts } from './attempts';
-import { isObject, parseJson, type JsonObject } from './checked';
+import { isObject, isShallow, parseJson, type JsonObject } from './checked';
 import { historyField, MessageHistory } from './message-history';
 
 /** A turn with what the assembly of the log still needs of it. */
@@ -42,7 +43,7 @@ export function plainError(error: RecordedError): { name: string; message: strin
 export function llmTurn(attempts: Attempts, history: MessageHistory, number: number): DraftTurn {
   const first = attempts[0];
   const last = attempts[attempts.length - 1] ?? first;
-  const described = describeExchange(last.request, last.response, last.outcome);
+  const described = readExchange(last);
   const body = described?.request.body ?? parsedBody(last);
   const field = historyField(body);
   const interned = field === undefined ? undefined : history.intern(number, body[field] as unknown[]);
@@ -74,6 +75,30 @@ export function llmTurn(attempts: Attempts, history: MessageHistory, number: num
       },
     }),
   };
+}
+
+interface ReadExchange {
+  readonly provider: Provider;
+  readonly request: ProviderRequest;
+  readonly response?: ParsedResponse | undefined;
+}
+
+/**
+ * As `describeExchange`, without the view for people, which costs more than all the rest. Bodies nested beyond what is
+ * read are left to be shown as text.
+ */
+function readExchange({ request, response, outcome }: ExchangeRecord): ReadExchange | undefined {
+  try {
+    const asked = readRequest(request);
+    const provider = asked && providers.find((candidate) => candidate.matches(asked));
+    if (!asked || !provider || !isShallow(asked.body)) return undefined;
+    const answer = response && readResponse(response, outcome === 'ok' || outcome === 'error');
+    const parsed = answer && provider.parseResponse(answer, asked);
+    return isShallow(parsed?.body) ? { provider, request: asked, response: parsed } : undefined;
+  } catch {
+    // Bytes that no provider can read are shown as they are.
+    return undefined;
+  }
 }
 
 function place(call: ExchangeRecord | ToolRecord) {

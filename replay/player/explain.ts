@@ -17,7 +17,7 @@ const EPOCH = /^1[5-9]\d{8}(?:\d{3})?$/;
 const UUID = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/i;
 
 /** What most likely made two values differ. */
-function likelyCause(difference: Difference): string {
+export function likelyCause(difference: Difference): string {
   const texts = [difference.expected, difference.actual].map((value) => short(value, 4_000));
   const both = (pattern: RegExp): boolean => texts.every((text) => pattern.test(text));
   if (both(ISO_DATE) || both(EPOCH)) return 'clock: a date or time of day in the request';

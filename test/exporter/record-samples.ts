@@ -96,7 +96,7 @@ export function samples(): AnyRecord[] {
       error: { name: 'Error', message: 'socket hang up', code: 'ECONNRESET' },
       attributes: { 'error.type': 'ECONNRESET' },
     }),
-    (({ response: _response, provider: _provider, ...rest }) => rest)(
+    withoutAnswer(
       exchange('', { kind: 'http', outcome: 'error', error: { name: 'TypeError', message: 'x'.repeat(5000) } }),
     ),
     { ...identity('tool', { agentId: 'a1', parentSpanId: hex(8), scope: 'n'.repeat(700) }), ...tool() },
@@ -150,4 +150,10 @@ function tool() {
     synchronous: false,
     replay: 'substitute',
   } as const;
+}
+
+/** The same exchange when no answer came. */
+export function withoutAnswer(record: ExchangeRecord): ExchangeRecord {
+  const fields = Object.entries(record).filter(([field]) => field !== 'response' && field !== 'provider');
+  return Object.fromEntries(fields) as unknown as ExchangeRecord;
 }

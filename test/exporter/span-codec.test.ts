@@ -4,7 +4,7 @@ import type { OtlpSpan } from '../../exporter/otlp';
 import { loadOtlpProto } from '../../exporter/otlp-proto';
 import { parseOtlpJson } from '../../exporter/otlp-json';
 import type { AnyRecord, Recording } from '../../instrumentation/schema/records';
-import { exchange, samples } from './record-samples';
+import { samples } from './record-samples';
 
 const resource = { attributes: [] };
 const encodeAll = (records: AnyRecord[], inline = false): OtlpSpan[] => {

@@ -1,0 +1,104 @@
+/**
+ * The preload: `node --require reenact/register app.js`. Composition root of recording; the only file here that knows
+ * the exporter, and, for `REENACT_MODE=replay`, the replay.
+ */
+import { hostSpans } from '../exporter/host-opentelemetry';
+import { createRedactor } from '../exporter/redact';
+import { createSink } from '../exporter/sink';
+import { liveGate } from './call-gate';
+import { composeRecorder } from './compose-recorder';
+import type { Composed } from './compose-recorder';
+import { readConfig } from './config';
+import type { Config } from './config';
+import { Diagnostics } from './diagnostics';
+import { originals } from './originals';
+import { ReenactError } from './schema/errors';
+import type { RecordSink } from './schema/records';
+import { activeRuntime } from './runtime';
+import { whereAmI } from './threads';
+
+/** How long the end of the program may wait for the endpoint. */
+const EXIT_FLUSH_MS = 900;
+
+register();
+
+function register(): void {
+  // Preloads run on Node's loader thread too, where nothing of the program runs.
+  if (whereAmI() === 'loader') return;
+  // A second copy of the preload (NODE_OPTIONS and the command line) must not record twice.
+  if (activeRuntime() !== undefined) return;
+  let config: Config;
+  try {
+    config = readConfig();
+  } catch (error) {
+    return refuse(error);
+  }
+  if (config.mode === 'off' || (config.mode === 'record' && config.record === 'off')) return;
+  if (config.mode === 'record') return startRecording(config);
+  try {
+    startReplaying(config);
+  } catch (error) {
+    refuse(error);
+  }
+}
+
+/** What is wrong with the settings ends the process before the program starts: an unknown mode is never success. */
+function refuse(error: unknown): void {
+  const known = error instanceof ReenactError;
+  process.stderr.write(`reenact: ${known ? error.code : 'INTERNAL'} ${(error as Error).message}\n`);
+  if (known) process.stderr.write(`${error.hint}\n`);
+  process.exit(2);
+}
+
+function startRecording(config: Config): void {
+  const diagnostics = new Diagnostics(config.debug);
+  diagnostics.guard('start', () => {
+    const redactor = createRedactor({ config });
+    const untracked = <T>(fn: () => T): T => composed.recorder.scopes.untracked(fn);
+    const sink = createSink(config, { diagnostics, untracked });
+    const composed = composeRecorder({
+      config,
+      diagnostics,
+      gate: liveGate,
+      sink,
+      redact: redactor.record,
+      redactArgv: redactor.argv,
+      hostSpans: hostSpans(untracked),
+    });
+    endWithProcess(composed, sink);
+  });
+}
+
+/** Nothing is lost at a natural end (sent if it can be within a second), and the file is complete at any `exit`. */
+function endWithProcess({ recorder, output }: Composed, sink: RecordSink): void {
+  let flushed = false;
+  process.on('beforeExit', () => {
+    if (flushed || recorder.callCount === 0) return;
+    flushed = true;
+    const keepAlive = originals.setTimeout(() => undefined, EXIT_FLUSH_MS);
+    void sink.flush(EXIT_FLUSH_MS).finally(() => originals.clearTimeout(keepAlive));
+  });
+  process.on('exit', (code) => {
+    recorder.close({ exitCode: code, ...output.digests() });
+    const summary = recorder.options.diagnostics.summary();
+    if (summary !== undefined) process.stderr.write(`${summary}\n`);
+  });
+}
+
+function startReplaying(config: Config): void {
+  // Loaded only here: a recorded process never pays for the replay.
+  const { startReplay, endReplay } = require('../replay/register') as typeof import('../replay/register');
+  const diagnostics = new Diagnostics(config.debug);
+  const redactor = createRedactor({ config });
+  const sink = createSink({ ...config, otlp: { ...config.otlp, url: undefined } }, { diagnostics });
+  const replay = startReplay({
+    config,
+    diagnostics,
+    sink,
+    redact: redactor.record,
+    redactArgv: redactor.argv,
+    redactRequest: redactor.request,
+    redactJson: redactor.json,
+  });
+  endReplay(replay);
+}

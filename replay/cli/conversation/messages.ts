@@ -1,0 +1,138 @@
+import { field, list, textOf } from '../../scenarios/answer-text';
+
+export interface ShownToolCall {
+  readonly id: string;
+  readonly name: string;
+  readonly args: unknown;
+}
+
+export interface ShownToolResult {
+  readonly id: string;
+  readonly content: unknown;
+  /** The turn that shows the same result already. */
+  readonly turn?: number;
+}
+
+/** A message in one shape, whatever the provider. */
+export interface ShownMessage {
+  readonly role: string;
+  readonly text: string;
+  readonly reasoning: string;
+  readonly toolCalls: readonly ShownToolCall[];
+  readonly toolResults: readonly ShownToolResult[];
+  /** Parts that are neither text nor tools, e.g. `image`. */
+  readonly otherParts: readonly string[];
+}
+
+/** The messages of a request body, instructions first. */
+export function requestMessages(body: Readonly<Record<string, unknown>>): ShownMessage[] {
+  const instructions = field(body, 'system', 'instructions', 'systemInstruction', 'system_instruction');
+  const shown = instructions === undefined ? [] : [readMessage({ role: 'system', content: instructions })];
+  const listed = [...list(body['messages']), ...list(body['input']), ...list(body['contents'])];
+  if (typeof body['input'] === 'string') listed.push({ role: 'user', content: body['input'] });
+  if (typeof body['prompt'] === 'string') listed.push({ role: 'user', content: body['prompt'] });
+  return [...shown, ...listed.map(readMessage)];
+}
+
+/** The messages of a response body: one per choice, or one for the output as a whole. */
+export function responseMessages(body: Readonly<Record<string, unknown>>): ShownMessage[] {
+  const choices = list(body['choices']);
+  if (choices.length > 0)
+    return choices.map((choice) =>
+      readMessage(field(choice, 'message', 'delta') ?? { content: field(choice, 'text') }),
+    );
+  const candidates = list(body['candidates']);
+  if (candidates.length > 0) return candidates.map((candidate) => readMessage(field(candidate, 'content')));
+  const output = list(body['output']);
+  if (output.length > 0) return [readMessage({ role: 'assistant', content: output })];
+  const single = field(body, 'message') ?? (field(body, 'content') !== undefined ? body : undefined);
+  if (single !== undefined) return [readMessage(single)];
+  return typeof body['text'] === 'string' ? [readMessage({ content: body['text'] })] : [];
+}
+
+interface Parts {
+  text: string;
+  reasoning: string;
+  toolCalls: ShownToolCall[];
+  toolResults: { id: string; content: unknown }[];
+  otherParts: string[];
+}
+
+function readMessage(message: unknown): ShownMessage {
+  const parts: Parts = { text: '', reasoning: '', toolCalls: [], toolResults: [], otherParts: [] };
+  if (typeof message === 'string') parts.text = message;
+  const reasoning = field(message, 'reasoning_content', 'reasoning');
+  if (typeof reasoning === 'string') parts.reasoning = reasoning;
+  const role = roleOf(message);
+  if (role === 'tool') {
+    parts.toolResults.push({ id: id(message), content: toolContent(field(message, 'content')) });
+  } else {
+    const content = field(message, 'content', 'parts', 'text', 'refusal');
+    if (content !== undefined) readContent(content, parts);
+    else if (message !== undefined) readPart(message, parts);
+    for (const call of list(field(message, 'tool_calls'))) parts.toolCalls.push(readCall(call));
+  }
+  return { role, ...parts };
+}
+
+function roleOf(message: unknown): string {
+  const role = field(message, 'role');
+  if (role === 'model') return 'assistant';
+  if (typeof role === 'string') return role;
+  const type = field(message, 'type');
+  return type === 'function_call_output' ? 'tool' : 'assistant';
+}
+
+function readContent(content: unknown, parts: Parts): void {
+  if (typeof content === 'string') parts.text += content;
+  else if (Array.isArray(content)) for (const part of content as unknown[]) readPart(part, parts);
+  else readPart(content, parts);
+}
+
+function readPart(part: unknown, parts: Parts): void {
+  if (typeof part === 'string') {
+    parts.text += part;
+    return;
+  }
+  const type = String(field(part, 'type') ?? '');
+  const call = field(part, 'functionCall');
+  const result = field(part, 'functionResponse');
+  if (type === 'tool_use' || type === 'function_call' || call !== undefined)
+    parts.toolCalls.push(readCall(call ?? part));
+  else if (type === 'tool_result' || type === 'function_call_output' || result !== undefined)
+    parts.toolResults.push({
+      id: id(result ?? part),
+      content: toolContent(field(result ?? part, 'content', 'output', 'response')),
+    });
+  else if (type === 'thinking' || type === 'reasoning' || field(part, 'thought') === true)
+    parts.reasoning += textOf(field(part, 'thinking', 'summary', 'text') ?? '');
+  else if (type === 'message') readContent(field(part, 'content') ?? '', parts);
+  else if (textOf(part) !== '') parts.text += textOf(part);
+  else if (type !== '' && type !== 'text') parts.otherParts.push(type);
+}
+
+function readCall(call: unknown): ShownToolCall {
+  const inner = field(call, 'function') ?? call;
+  const args = field(inner, 'arguments', 'input', 'args');
+  return { id: id(call), name: String(field(inner, 'name') ?? '?'), args: parsed(args) };
+}
+
+function id(value: unknown): string {
+  return String(field(value, 'tool_call_id', 'tool_use_id', 'call_id', 'id') ?? '');
+}
+
+function toolContent(content: unknown): unknown {
+  const text = textOf(content);
+  return parsed(text === '' ? content : text);
+}
+
+/** JSON text as its value, anything else as it is. */
+function parsed(value: unknown): unknown {
+  if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value;
+  try {
+    return JSON.parse(value);
+  } catch {
+    // Text that only begins like JSON is shown as the text it is.
+    return value;
+  }
+}

@@ -1,0 +1,218 @@
+import type { ExecutionLog } from '../../instrumentation/schema/execution-log';
+import type { CallRecord, Recording } from '../../instrumentation/schema/records';
+import type { Divergence, DivergencePolicy, ProcessReport, ReplayDocument, Use } from '../player/report';
+
+/** Unused calls that are named one by one; the count is always whole. */
+const MAX_UNUSED_SHOWN = 50;
+
+export interface ReplayFacts {
+  readonly ref: string;
+  readonly runId: string;
+  /** What was replayed. */
+  readonly logs: readonly ExecutionLog[];
+  readonly recording: Recording;
+  readonly reports: readonly ProcessReport[];
+  readonly exitCode: number;
+  readonly stdoutComparable: boolean;
+  /** Logs of the replay itself. */
+  readonly replayLogs: ExecutionLog[];
+}
+
+/** Merges what the replayed processes reported into the document of `reenact replay`. */
+export function buildReplayDocument(facts: ReplayFacts): ReplayDocument {
+  const calls = countedCalls(facts.recording.calls);
+  const uses = mergeUses(facts.reports);
+  const count = (use: Use): number => calls.filter((call) => uses.get(call.spanId) === use).length;
+  const [exact, relaxed, overridden] = [count('exact'), count('relaxed'), count('overridden')];
+  const unused = calls.filter((call) => !uses.has(call.spanId));
+  const sum = (field: 'diverged' | 'live' | 'blocked'): number =>
+    facts.reports.reduce((total, report) => total + report[field], 0);
+  const counts = {
+    total: calls.length,
+    replayed: exact + relaxed + overridden,
+    exact,
+    relaxed,
+    overridden,
+    diverged: sum('diverged'),
+    live: sum('live'),
+    unused: unused.length,
+    blocked: sum('blocked'),
+    gaps: countGaps(facts.logs),
+  };
+  const program = compareProgram(facts);
+  const told = [...facts.reports.flatMap((report) => report.divergences), ...programDivergences(program)];
+  return {
+    ref: facts.ref,
+    runId: facts.runId,
+    sessionIds: facts.logs.map((log) => log.sessionId),
+    ...counts,
+    faithful: isFaithful(counts, program),
+    program,
+    divergences: [
+      ...told,
+      ...unused.slice(0, MAX_UNUSED_SHOWN).map((call) => unusedDivergence(call, facts.logs, told[0])),
+    ],
+    logs: facts.replayLogs,
+  };
+}
+
+type Counts = Pick<
+  ReplayDocument,
+  'total' | 'replayed' | 'exact' | 'relaxed' | 'overridden' | 'diverged' | 'live' | 'unused' | 'blocked' | 'gaps'
+>;
+
+function isFaithful(counts: Counts, program: ReplayDocument['program']): boolean {
+  return (
+    counts.total > 0 &&
+    counts.exact === counts.total &&
+    counts.diverged + counts.live + counts.unused + counts.blocked === 0 &&
+    (program.recordedExitCode === null || program.exitCode === program.recordedExitCode) &&
+    program.stdoutEqual !== false
+  );
+}
+
+/** The line that ends every replay on stderr. */
+export function summaryLine(counts: Counts): string {
+  const fields = ['exact', 'relaxed', 'overridden', 'diverged', 'live', 'unused', 'blocked', 'gaps'] as const;
+  return `reenact: replayed ${counts.replayed}/${counts.total} ${fields.map((field) => `${field}=${counts[field]}`).join(' ')}`;
+}
+
+/**
+ * Exit code of a replay: 0 when faithful; with overrides or a policy that answers changed questions, 0 when the
+ * program ran to its end and nothing diverged or was blocked; else 1.
+ */
+export function replayExitCode(
+  document: ReplayDocument,
+  asked: {
+    overrides: readonly string[];
+    onDivergence: DivergencePolicy;
+    live?: string | undefined;
+    fromTurn?: number | undefined;
+  },
+): 0 | 1 {
+  if (document.faithful) return 0;
+  const whatIf =
+    asked.overrides.length > 0 ||
+    asked.onDivergence !== 'fail' ||
+    asked.live !== undefined ||
+    asked.fromTurn !== undefined;
+  const ranToItsEnd =
+    document.program.exitCode === 0 || document.program.exitCode === document.program.recordedExitCode;
+  return whatIf && ranToItsEnd && document.diverged === 0 && document.blocked === 0 ? 0 : 1;
+}
+
+/** The calls that count: attempts, tool calls and observations, without what happened inside substituted tools. */
+export function countedCalls(calls: readonly CallRecord[]): CallRecord[] {
+  const prefixes = new Map<string, Set<string>>();
+  for (const call of calls) {
+    const prefix = substitutedScope(call);
+    if (prefix === undefined) continue;
+    const known = prefixes.get(call.processPath) ?? new Set();
+    prefixes.set(call.processPath, known.add(prefix));
+  }
+  return calls.filter(
+    (call) =>
+      call.kind !== 'decision' &&
+      ![...(prefixes.get(call.processPath) ?? [])].some((prefix) => call.scope.startsWith(prefix)),
+  );
+}
+
+/** Beginning of the scope of everything inside a function that a replay answers instead of running it. */
+function substitutedScope(call: CallRecord): string | undefined {
+  const parent = call.scope === '' ? '' : `${call.scope}/`;
+  if (call.kind === 'tool' && call.replay === 'substitute') return `${parent}t:${encodeURIComponent(call.tool)}#`;
+  if (call.kind === 'observation') return `${parent}o:${encodeURIComponent(call.key)}#`;
+  return undefined;
+}
+
+function mergeUses(reports: readonly ProcessReport[]): Map<string, Use> {
+  return new Map(reports.flatMap((report) => Object.entries(report.used)));
+}
+
+function countGaps(logs: readonly ExecutionLog[]): number {
+  const gaps = logs.flatMap((log) => log.gaps ?? []);
+  return new Set(gaps.map((gap) => `${gap.code}\n${gap.spanId ?? ''}\n${gap.message}`)).size;
+}
+
+function compareProgram(facts: ReplayFacts): ReplayDocument['program'] {
+  const exit = facts.recording.exits.find((record) => record.processPath === '0');
+  const replayed = facts.reports.find((report) => report.processPath === '0')?.stdout ?? null;
+  const recorded = exit?.stdout ?? null;
+  const comparable = facts.stdoutComparable && recorded !== null && replayed !== null;
+  return {
+    exitCode: facts.exitCode,
+    // The code of the whole run says nothing about one of its sessions.
+    recordedExitCode: facts.stdoutComparable ? (exit?.exitCode ?? null) : null,
+    stdoutEqual: comparable ? recorded.sha256 === replayed.sha256 && recorded.bytes === replayed.bytes : null,
+  };
+}
+
+function programDivergences(program: ReplayDocument['program']): Divergence[] {
+  const found: Divergence[] = [];
+  const base = { kind: 'diverged', turn: null, nearest: null } as const;
+  if (program.recordedExitCode !== null && program.exitCode !== program.recordedExitCode)
+    found.push({
+      ...base,
+      rule: 'exit-code',
+      path: '/program/exitCode',
+      expected: program.recordedExitCode,
+      actual: program.exitCode,
+      cause: 'The program ended otherwise than when it was recorded.',
+      hint: 'An earlier divergence explains it, or the code or its environment has changed.',
+      name: 'end of the program',
+    });
+  if (program.stdoutEqual === false)
+    found.push({
+      ...base,
+      rule: 'stdout',
+      path: '/program/stdoutEqual',
+      expected: 'the recorded output',
+      actual: 'another output',
+      cause: 'The program printed something else than when it was recorded.',
+      hint: 'An earlier divergence explains it, or the program prints a value that is not recorded (a process id, a file).',
+      name: 'output of the program',
+    });
+  return found;
+}
+
+function unusedDivergence(call: CallRecord, logs: readonly ExecutionLog[], first: Divergence | undefined): Divergence {
+  return {
+    kind: 'unused',
+    turn: turnOf(call.spanId, logs),
+    rule: 'used-once',
+    path: '',
+    expected: describeCall(call),
+    actual: null,
+    nearest: null,
+    cause:
+      first === undefined
+        ? 'The program ended without making this call.'
+        : `The program did not come to this call after the first difference (${first.name}).`,
+    hint: first === undefined ? 'The code or its input has changed since the recording.' : 'Explain that one first.',
+    name: describeCall(call),
+    spanId: call.spanId,
+  };
+}
+
+/** 1-based turn of a call, with a single log; the turn within its own log otherwise. */
+export function turnOf(spanId: string, logs: readonly ExecutionLog[]): number | null {
+  for (const log of logs) {
+    const index = log.turns.findIndex((turn) => turn.spanIds?.includes(spanId));
+    if (index >= 0) return index + 1;
+  }
+  return null;
+}
+
+function describeCall(call: CallRecord): string {
+  switch (call.kind) {
+    case 'llm':
+    case 'http':
+      return `${call.kind} ${call.request.method} ${call.request.url}`;
+    case 'tool':
+      return `tool ${call.tool}`;
+    case 'observation':
+      return `observation ${call.key}`;
+    case 'decision':
+      return `decision ${call.decision}`;
+  }
+}
