@@ -1,4 +1,4 @@
-import { ATTRIBUTES } from '../instrumentation/schema/attributes';
+import { ATTRIBUTES, PAYLOAD_CODES } from '../instrumentation/schema/attributes';
 import type {
   AttributeValue,
   CallIdentity,
@@ -13,7 +13,7 @@ import type {
 import { decodeChunkTable } from './chunk-table';
 import type { ExchangeBodies } from './exchange-bodies';
 import { decodeHeaders } from './header-codec';
-import { decodePiece } from './payload-codec';
+import { decodePiece, type PieceInfo } from './payload-codec';
 import type { ReadSpan, ReportGap } from './span-decoder';
 
 /** Reads a process or exit record. */
@@ -26,8 +26,25 @@ export function decodeLife(read: ReadSpan, report: ReportGap): ProcessRecord | P
     runId: read.search(ATTRIBUTES.runId) ?? '',
     processPath: read.search(ATTRIBUTES.process) ?? '',
   };
-  if (read.kind === 'process') return { ...(facts as ProcessRecord), kind: 'process', ...head };
+  if (read.kind === 'process') {
+    if (!isProcess(facts as Partial<ProcessRecord>)) return damaged(read, report, 'the facts of the process');
+    return { ...(facts as ProcessRecord), kind: 'process', ...head };
+  }
   return { ...(facts as ProcessExitRecord), kind: 'exit', ...head, ...ambientOf(read, report) };
+}
+
+/** The fields that readers rely on: a forged recording may have a right hash and wrong fields. */
+function isProcess(facts: Partial<ProcessRecord>): boolean {
+  const texts = (list: unknown): boolean => Array.isArray(list) && list.every((item) => typeof item === 'string');
+  return (
+    texts(facts.argv) &&
+    texts(facts.execArgv) &&
+    typeof facts.cwd === 'string' &&
+    typeof facts.startMs === 'number' &&
+    typeof facts.defaultSessionId === 'string' &&
+    typeof facts.env === 'object' &&
+    facts.env !== null
+  );
 }
 
 /** Reads a session record. */
@@ -74,7 +91,7 @@ export function decodeCall(read: ReadSpan, bodies: ExchangeBodies, report: Repor
   if (read.kind === 'llm' || read.kind === 'http') return decodeExchange(read, identity, { bodies, report });
   const damage = { any: false };
   const payload = (name: string, key: string): Record<string, unknown> => {
-    if (read.text.p?.[key] === undefined) return {};
+    if (pieceOf(read, key) === undefined) return {};
     const json = jsonOf(read, key, report);
     if (json === undefined) damage.any = true;
     return json === undefined ? {} : { [name]: json.value };
@@ -121,19 +138,21 @@ function viewOf(read: ReadSpan): Record<string, AttributeValue> | undefined {
 }
 
 function ambientOf(read: ReadSpan, report: ReportGap): { ambient?: readonly string[] } {
-  if (read.text.p?.[ATTRIBUTES.ambient] === undefined) return {};
+  if (pieceOf(read, ATTRIBUTES.ambient) === undefined) return {};
   const json = jsonOf(read, ATTRIBUTES.ambient, report);
   return Array.isArray(json?.value) ? { ambient: json.value.map(String) } : {};
 }
 
+const pieceOf = (read: ReadSpan, key: string): PieceInfo | undefined => read.text.p?.[PAYLOAD_CODES[key] ?? ''];
+
 function jsonOf(read: ReadSpan, key: string, report: ReportGap): { value: unknown } | undefined {
-  if (read.text.p?.[key] === undefined) return undefined;
+  if (pieceOf(read, key) === undefined) return undefined;
   const bytes = bytesOf(read, key, report);
   return bytes === undefined ? undefined : { value: JSON.parse(bytes.toString('utf8')) as unknown };
 }
 
 function bytesOf(read: ReadSpan, key: string, report: ReportGap): Buffer | undefined {
-  const info = read.text.p?.[key];
+  const info = pieceOf(read, key);
   if (info === undefined) return damaged(read, report, `${key} has no length`);
   const bytes = decodePiece(info, read.attributes.get(key));
   if (Buffer.isBuffer(bytes)) return bytes;

@@ -9,7 +9,7 @@ export const CHUNK_BYTES = 2000;
 export interface PieceInfo {
   /** Bytes stored. */
   readonly n: number;
-  /** Their SHA-256, hex. */
+  /** Their SHA-256, base64url. */
   readonly h: string;
   /** Set when they are not UTF-8: the chunks are base64. */
   readonly e?: 1;
@@ -25,12 +25,14 @@ export function sha256(bytes: Uint8Array | string): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
+const hashOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('base64url');
+
 const isContinuation = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80;
 
 /** Encodes bytes as strings of at most 2,000 bytes, cut between code points, or base64 when they are not UTF-8. */
 export function encodePiece(bytes: Buffer): Piece {
   const text = isUtf8(bytes);
-  const info: PieceInfo = { n: bytes.length, h: sha256(bytes), ...(text ? {} : { e: 1 as const }) };
+  const info: PieceInfo = { n: bytes.length, h: hashOf(bytes), ...(text ? {} : { e: 1 as const }) };
   return { info, chunks: text ? cutText(bytes) : cutBase64(bytes) };
 }
 
@@ -70,7 +72,7 @@ export function decodePiece(info: PieceInfo, value: AttributeValue | undefined):
   let nearest: Buffer | undefined;
   for (const chunks of chunkForms(value)) {
     const bytes = Buffer.from(chunks.join(''), info.e === 1 ? 'base64' : 'utf8');
-    if (bytes.length === info.n && sha256(bytes) === info.h) return bytes;
+    if (bytes.length === info.n && hashOf(bytes) === info.h) return bytes;
     nearest ??= bytes;
   }
   return { expected: info.n, found: nearest?.length ?? 0, limit: likelyLimit(value, nearest?.length === info.n) };

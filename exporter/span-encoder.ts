@@ -1,4 +1,4 @@
-import { ATTRIBUTES, MAX_ATTRIBUTES, MAX_SEARCHABLE } from '../instrumentation/schema/attributes';
+import { ATTRIBUTES, MAX_ATTRIBUTES, MAX_SEARCHABLE, PAYLOAD_CODES } from '../instrumentation/schema/attributes';
 import type { AnyRecord, AttributeValue, CallRecord, ExchangeRecord } from '../instrumentation/schema/records';
 import { FORMAT_VERSION } from '../instrumentation/schema/version';
 import { encodeChunkTable } from './chunk-table';
@@ -31,7 +31,7 @@ export interface RecordText {
   id?: string;
   /** Searchable values that were too long or not well-formed, in full, by attribute name. */
   full?: Record<string, string>;
-  /** Payload pieces by attribute name. */
+  /** Payload pieces by their short name. */
   p?: Record<string, PieceInfo>;
   [field: string]: unknown;
 }
@@ -60,7 +60,7 @@ export function encodeRecord(record: AnyRecord, state: EncoderState): OtlpSpan {
     t: times(record),
     ...draft.text,
     ...(full.length > 0 && { full: Object.fromEntries(full) }),
-    ...(pieces.length > 0 && { p: Object.fromEntries(pieces.map(([key, piece]) => [key, piece.info])) }),
+    ...(pieces.length > 0 && { p: Object.fromEntries(pieces.map(([key, piece]) => [PAYLOAD_CODES[key], piece.info])) }),
   };
   const recordText = JSON.stringify(text);
   const attributes: OtlpAttribute[] = search.map(([key, value]) => ({ key, value: { stringValue: value } }));

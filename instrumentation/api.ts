@@ -1,9 +1,9 @@
 import { activeRuntime } from './runtime';
+import type { DeclaredSpec } from './tools/declared';
+import { wrapFunction } from './tools/wrap-function';
 import type { OutcomeDetails, SessionOptions } from './runtime';
 
 type AnyFunction = (...args: never[]) => unknown;
-
-const WRAPPED = Symbol.for('reenact.wrapped');
 
 /**
  * Runs `fn` as one conversation: every call made in it, through any asynchronous code, belongs to that session.
@@ -38,23 +38,11 @@ export function tools<T extends Record<string, AnyFunction>>(functions: T): T {
   return Object.fromEntries(Object.entries(functions).map(([name, fn]) => [name, tool(name, fn)])) as T;
 }
 
-/** Wraps a function as the configuration file would. @internal */
-export function wrap<F extends AnyFunction>(
-  spec: { kind: 'tool' | 'observation'; name: string; replay: 'substitute' | 'run' },
-  fn: F,
-): F {
-  if (Object.hasOwn(fn, WRAPPED)) return fn;
-  const wrapped = function (this: unknown, ...args: unknown[]): unknown {
+function wrap<F extends AnyFunction>(spec: DeclaredSpec, fn: F): F {
+  return wrapFunction(spec, fn, ({ fn: target, thisArg, args }) => {
     const runtime = activeRuntime();
-    return runtime === undefined ? fn.apply(this, args as never[]) : runtime.call(spec, fn, { thisArg: this, args });
-  };
-  for (const key of Reflect.ownKeys(fn)) {
-    const descriptor = Object.getOwnPropertyDescriptor(fn, key);
-    if (descriptor !== undefined && key !== 'prototype' && key !== 'arguments' && key !== 'caller')
-      Object.defineProperty(wrapped, key, descriptor);
-  }
-  Object.defineProperty(wrapped, WRAPPED, { value: true });
-  return wrapped as unknown as F;
+    return runtime === undefined ? Reflect.apply(target, thisArg, args) : runtime.call(spec, target, { thisArg, args });
+  });
 }
 
 /**

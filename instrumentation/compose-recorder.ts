@@ -10,6 +10,7 @@ import type { CallGate } from './call-gate';
 import type { Config } from './config';
 import type { Diagnostics } from './diagnostics';
 import { createFilter } from './exclusions';
+import { installHooks } from './install-hooks';
 import { IdSource } from './ids';
 import { OutputDigests } from './output-digest';
 import { processFacts, realNow } from './process-facts';
@@ -27,7 +28,7 @@ export interface Composition {
   readonly gate: CallGate;
   readonly sink: RecordSink;
   readonly redact: <R extends CallRecord>(record: R) => R;
-  readonly redactText: (text: string) => string;
+  readonly redactArgv: (argv: readonly string[]) => readonly string[];
   readonly hostSpans?: HostSpans;
   /** Present in a replay: everything virtual. */
   readonly replay?: {
@@ -78,18 +79,20 @@ export function composeRecorder(composition: Composition): Composed {
     else replay.timers(recorder);
     installTaps(recorder, (place, error) => diagnostics.failed(place, error));
   });
-  setActiveRuntime(new Runtime(recorder, composition.gate));
+  const runtime = new Runtime(recorder, composition.gate);
+  setActiveRuntime(runtime);
+  diagnostics.guard('module hooks', () => installHooks(config, runtime, diagnostics));
   return { recorder, output };
 }
 
 function factsOf(
-  { config, replay, redactText }: Composition,
+  { config, replay, redactArgv }: Composition,
   seed: string | undefined,
 ): ReturnType<typeof processFacts> {
   const facts = processFacts(config, seed);
   return {
     ...facts,
-    argv: facts.argv.map(redactText),
+    argv: redactArgv(facts.argv),
     ...(replay !== undefined && { startMs: replay.startMs }),
   };
 }

@@ -1,5 +1,6 @@
 import type { Scope } from './context';
 import type { ExchangeRecorder, ExchangeStart } from './exchange-observer';
+import { originals } from './originals';
 import type { Recorder } from './recorder';
 import type { ExchangeRecord, HeaderList, Outcome, RecordedError, WireChunk, WireResponse } from './schema/records';
 
@@ -21,6 +22,7 @@ export class ExchangeInProgress implements ExchangeRecorder {
   private trailerList: HeaderList = [];
   private bytes = 0;
   private ended = false;
+  private burstSeq: number | undefined;
   private readonly host: ReturnType<NonNullable<Recorder['options']['hostSpans']>['start']>;
 
   constructor(recorder: Recorder, info: ExchangeStart, scope: Scope) {
@@ -41,12 +43,12 @@ export class ExchangeInProgress implements ExchangeRecorder {
 
   responseHead(head: { status: number; statusText: string; headers: HeaderList }): void {
     if (this.ended) return;
-    this.head = { ...head, headSeq: this.recorder.nextSeq(this.scope.session), headMs: this.elapsed() };
+    this.head = { ...head, headSeq: this.eventSeq(), headMs: this.elapsed() };
   }
 
   chunk(bytes: Uint8Array): void {
     if (this.ended || !this.take(bytes)) return;
-    this.chunks.push({ seq: this.recorder.nextSeq(this.scope.session), ms: this.elapsed(), bytes: asBuffer(bytes) });
+    this.chunks.push({ seq: this.eventSeq(), ms: this.elapsed(), bytes: asBuffer(bytes) });
   }
 
   trailers(trailers: HeaderList): void {
@@ -56,6 +58,8 @@ export class ExchangeInProgress implements ExchangeRecorder {
   end(outcome: Outcome, error?: RecordedError): void {
     if (this.ended) return;
     this.ended = true;
+    if (this.info.transport === 'undici') this.recorder.internalReads.expect();
+    this.recorder.options.correlator?.ended(this.spanId);
     this.recorder.options.diagnostics.guard('end of an exchange', () => this.finish(outcome, error));
   }
 
@@ -74,7 +78,7 @@ export class ExchangeInProgress implements ExchangeRecorder {
       sessionId: scope.session.id,
       scope: scope.path,
       seqStart: this.seqStart,
-      seqEnd: this.recorder.nextSeq(scope.session),
+      seqEnd: this.eventSeq(),
       startMs: this.startMs,
       endMs: options.clock.now(),
       outcome: outcome === 'ok' && head !== undefined && head.status >= 400 ? 'error' : outcome,
@@ -93,6 +97,18 @@ export class ExchangeInProgress implements ExchangeRecorder {
     };
     this.recorder.finishExchange(this, record);
     this.host?.end(record.attributes, outcome !== 'ok');
+  }
+
+  /**
+   * Events that one read of the socket brings come in one synchronous burst and share a number: a replay gives them in
+   * one delivery again, because clients merge what arrives together.
+   */
+  private eventSeq(): number {
+    if (this.burstSeq === undefined) {
+      this.burstSeq = this.recorder.nextSeq(this.scope.session);
+      originals.queueMicrotask(() => (this.burstSeq = undefined));
+    }
+    return this.burstSeq;
   }
 
   private take(bytes: Uint8Array): boolean {

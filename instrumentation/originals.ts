@@ -6,6 +6,7 @@ export const originals = {
   Date: globalThis.Date,
   dateNow: globalThis.Date.now.bind(globalThis.Date),
   performanceNow: performance.now.bind(performance),
+  timeOrigin: performance.timeOrigin,
   hrtime: process.hrtime,
   hrtimeBigint: process.hrtime.bigint.bind(process.hrtime),
   random: Math.random,

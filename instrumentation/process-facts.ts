@@ -29,7 +29,7 @@ function recordedEnv(config: Config): Record<string, string | null> {
 export function processFacts(config: Config, seed: string | undefined): RecorderOptions['facts'] {
   return {
     pid: process.pid,
-    startMs: performance.timeOrigin,
+    startMs: originals.timeOrigin,
     argv: [...process.argv],
     execArgv: [...process.execArgv],
     cwd: process.cwd(),
@@ -43,5 +43,5 @@ export function processFacts(config: Config, seed: string | undefined): Recorder
 
 /** Epoch milliseconds with fractions, from clocks that the program cannot replace. */
 export function realNow(): number {
-  return performance.timeOrigin + originals.performanceNow();
+  return originals.timeOrigin + originals.performanceNow();
 }

@@ -1,4 +1,5 @@
 import { makeScope, nextOrdinal, ScopeStorage } from './context';
+import { InternalReads } from './ambient/internal-reads';
 import type { Scope, SessionContext } from './context';
 import type { Diagnostics } from './diagnostics';
 import { ExchangeInProgress } from './exchange-recording';
@@ -26,6 +27,7 @@ export interface RecorderClock {
 /** Lets a replay learn of exchanges as they start, and find them again at the in-process server. */
 export interface ExchangeCorrelator {
   started(exchange: { id: string; info: ExchangeStart; scope: Scope }): readonly [string, string];
+  ended(id: string): void;
 }
 
 /** Tells the program's own OpenTelemetry of a call by a light span, and names the parent for ours. */
@@ -76,6 +78,7 @@ export type FunctionRecord = Omit<ToolRecord, Own> | Omit<ObservationRecord, Own
 export class Recorder implements ExchangeObserver {
   readonly scopes: ScopeStorage;
   readonly ambient = new AmbientWriter();
+  readonly internalReads = new InternalReads();
   readonly options: RecorderOptions;
   private readonly rootSession: SessionContext;
   private readonly open = new Set<ExchangeInProgress>();

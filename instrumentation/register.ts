@@ -2,6 +2,7 @@
  * The preload: `node --require reenact/register app.js`. Composition root of recording; the only file here that knows
  * the exporter, and, for `REENACT_MODE=replay`, the replay.
  */
+import { hostSpans } from '../exporter/host-opentelemetry';
 import { createRedactor } from '../exporter/redact';
 import { createSink } from '../exporter/sink';
 import { liveGate } from './call-gate';
@@ -12,9 +13,9 @@ import type { Config } from './config';
 import { Diagnostics } from './diagnostics';
 import { originals } from './originals';
 import { ReenactError } from './schema/errors';
-import type { CallRecord } from './schema/records';
 import type { RecordSink } from './schema/records';
 import { activeRuntime } from './runtime';
+import { whereAmI } from './threads';
 
 /** How long the end of the program may wait for the endpoint. */
 const EXIT_FLUSH_MS = 900;
@@ -22,6 +23,8 @@ const EXIT_FLUSH_MS = 900;
 register();
 
 function register(): void {
+  // Preloads run on Node's loader thread too, where nothing of the program runs.
+  if (whereAmI() === 'loader') return;
   // A second copy of the preload (NODE_OPTIONS and the command line) must not record twice.
   if (activeRuntime() !== undefined) return;
   let config: Config;
@@ -52,31 +55,18 @@ function startRecording(config: Config): void {
   diagnostics.guard('start', () => {
     const redactor = createRedactor({ config });
     const untracked = <T>(fn: () => T): T => composed.recorder.scopes.untracked(fn);
-    const sink = createSink(config, diagnostics, { untracked });
+    const sink = createSink(config, { diagnostics, untracked });
     const composed = composeRecorder({
       config,
       diagnostics,
       gate: liveGate,
       sink,
-      redact: (record) => redactRecord(record, redactor),
-      redactText: redactor.text,
+      redact: redactor.record,
+      redactArgv: redactor.argv,
+      hostSpans: hostSpans(untracked),
     });
     endWithProcess(composed, sink);
   });
-}
-
-function redactRecord<R extends CallRecord>(record: R, redactor: ReturnType<typeof createRedactor>): R {
-  switch (record.kind) {
-    case 'llm':
-    case 'http':
-      return { ...record, request: redactor.request(record.request), ...(record.response !== undefined && { response: redactor.response(record.response) }) };
-    case 'tool':
-      return { ...record, args: redactor.json(record.args), ...('result' in record && { result: redactor.json(record.result) }), ...('thrown' in record && { thrown: redactor.json(record.thrown) }) };
-    case 'observation':
-      return { ...record, args: redactor.json(record.args), ...('value' in record && { value: redactor.json(record.value) }), ...('thrown' in record && { thrown: redactor.json(record.thrown) }) };
-    case 'decision':
-      return { ...record, data: redactor.json(record.data) };
-  }
 }
 
 /** Nothing is lost at a natural end (sent if it can be within a second), and the file is complete at any `exit`. */
@@ -100,13 +90,13 @@ function startReplaying(config: Config): void {
   const { startReplay, endReplay } = require('../replay/register') as typeof import('../replay/register');
   const diagnostics = new Diagnostics(config.debug);
   const redactor = createRedactor({ config });
-  const sink = createSink({ ...config, otlp: { ...config.otlp, url: undefined } }, diagnostics);
+  const sink = createSink({ ...config, otlp: { ...config.otlp, url: undefined } }, { diagnostics });
   const replay = startReplay({
     config,
     diagnostics,
     sink,
-    redact: (record) => redactRecord(record, redactor),
-    redactText: redactor.text,
+    redact: redactor.record,
+    redactArgv: redactor.argv,
     redactRequest: redactor.request,
     redactJson: redactor.json,
   });

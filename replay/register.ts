@@ -49,7 +49,10 @@ export function startReplay(parts: ReplayParts): Replay {
     () => scheduler.wake(),
   );
   const state = new ReplayState({ options, logs, clock, timers });
-  const quiescence: Quiescence = new Quiescence({ activity: () => network.activity, busy: () => exchanges.liveInFlight });
+  const quiescence: Quiescence = new Quiescence({
+    activity: () => network.activity,
+    busy: () => exchanges.busy,
+  });
   const scheduler: Scheduler = new Scheduler({
     clock,
     timers,
@@ -111,6 +114,7 @@ export function startReplay(parts: ReplayParts): Replay {
 
 function useRecorder(recorder: Recorder, clock: ReplayClock, timers: VirtualTimers): void {
   clock.scopes = recorder.scopes;
+  clock.internalReads = recorder.internalReads;
   installVirtualTimers(timers, recorder.scopes);
 }
 

@@ -1,13 +1,16 @@
-import perfHooks from 'node:perf_hooks';
 import { originals } from '../originals';
 import { patch } from '../patches';
+import { installIntl } from './intl';
+import { installPerformance } from './performance';
 
 /** Where clock reads of the program come from: the real clock (recording) or the recorded one (replay). */
 export interface ClockSource {
-  /** Epoch milliseconds, whole. */
-  date(): number;
+  /** Epoch milliseconds, whole. @param callee set when `Date.now` was called, which Node's own code does too. */
+  date(callee?: () => number): number;
   /** Microseconds since the process started, with fractions. */
   monotonic(): number;
+  /** Epoch milliseconds at which the process started. */
+  timeOrigin(): number;
 }
 
 /**
@@ -19,17 +22,9 @@ export interface ClockSource {
  */
 export function installClock(source: ClockSource): void {
   patch(globalThis, 'Date', () => makeDate(source));
-  patch(
-    performance,
-    'now',
-    () =>
-      function now() {
-        return source.monotonic() / 1000;
-      },
-  );
   patch(process, 'hrtime', (original) => makeHrtime(original, source));
-  // Named imports of node:perf_hooks see the same object.
-  if (perfHooks.performance !== performance) patch(perfHooks.performance, 'now', () => performance.now);
+  installPerformance(source);
+  installIntl(source);
 }
 
 function makeDate(source: ClockSource): DateConstructor {
@@ -43,7 +38,7 @@ function makeDate(source: ClockSource): DateConstructor {
     const descriptor = Object.getOwnPropertyDescriptor(Original, key);
     if (descriptor !== undefined) Object.defineProperty(Patched, key, descriptor);
   }
-  const now = { now: () => source.date() }.now;
+  const { now } = { now: (): number => source.date(now) };
   Object.defineProperty(Patched, 'now', { value: now, configurable: true, writable: true });
   // Instances of both constructors must answer `instanceof` and `constructor` alike.
   Object.defineProperty(Original.prototype, 'constructor', { value: Patched, configurable: true, writable: true });

@@ -11,9 +11,10 @@ import type { TimerObserver } from './timers';
 export function recordingClock(recorder: Recorder): ClockSource {
   const { scopes, ambient } = recorder;
   return {
-    date() {
+    timeOrigin: () => originals.timeOrigin,
+    date(callee) {
       const value = originals.dateNow();
-      if (!scopes.isUntracked()) {
+      if (!recorder.internalReads.isInternal(callee) && !scopes.isUntracked()) {
         const scope = scopes.current();
         ambient.clockRead('d', scope.path, { after: scope.session.lastSeq, value });
       }

@@ -1,6 +1,16 @@
-import { asNumber, asObject, asString, isObject, jsonOrText, objectsOf, parseJson, without } from './json-fields';
+import {
+  asArray,
+  asNumber,
+  asObject,
+  asString,
+  isObject,
+  jsonOrText,
+  objectsOf,
+  parseJson,
+  without,
+} from './json-fields';
 import type { JsonObject } from './json-fields';
-import { mergeDelta } from './merge-delta';
+import { DeltaMerger } from './merge-delta';
 import type { ParsedResponse } from './provider';
 import { describeError } from './response-body';
 import { encodeSse, parseSse } from './sse';
@@ -11,6 +21,12 @@ interface BlockState {
   readonly input: string[];
   /** Pieces of the growing text of a block: `text` or `thinking`. */
   readonly text: string[];
+  readonly citations: unknown[];
+  readonly merger: DeltaMerger;
+}
+
+function newBlock(block: JsonObject): BlockState {
+  return { block, input: [], text: [], citations: [], merger: new DeltaMerger() };
 }
 
 /** Assembles a stream of Anthropic messages into the message that the same request gives without `stream`. */
@@ -57,9 +73,9 @@ function addBlockEvent(type: string, event: JsonObject, blocks: Map<number, Bloc
   const index = asNumber(event['index']);
   if (index === undefined) return;
   if (type === 'content_block_start' && isObject(event['content_block'])) {
-    blocks.set(index, { block: event['content_block'], input: [], text: [] });
+    blocks.set(index, newBlock(event['content_block']));
   } else if (type === 'content_block_delta' && isObject(event['delta'])) {
-    const state = blocks.get(index) ?? { block: {}, input: [], text: [] };
+    const state = blocks.get(index) ?? newBlock({});
     blocks.set(index, state);
     addDelta(state, event['delta']);
   }
@@ -80,22 +96,21 @@ function addDelta(state: BlockState, delta: JsonObject): void {
     case 'signature_delta':
       state.block = { ...state.block, signature: delta['signature'] };
       break;
-    case 'citations_delta': {
-      const before = Array.isArray(state.block['citations']) ? (state.block['citations'] as unknown[]) : [];
-      state.block = { ...state.block, citations: [...before, delta['citation']] };
+    case 'citations_delta':
+      state.citations.push(delta['citation']);
       break;
-    }
     default:
-      state.block = mergeDelta(state.block, fields);
+      state.block = state.merger.merge(state.block, fields);
   }
 }
 
-function finishBlock({ block, input, text }: BlockState): JsonObject {
+function finishBlock({ block, input, text, citations }: BlockState): JsonObject {
   const field = block['type'] === 'thinking' ? 'thinking' : 'text';
   const json = input.join('');
   return {
     ...block,
     ...(text.length > 0 && Object.fromEntries([[field, (asString(block[field]) ?? '') + text.join('')]])),
+    ...(citations.length > 0 && { citations: [...asArray(block['citations']), ...citations] }),
     // The input of a call that was cut is kept as the text that arrived.
     ...(json !== '' && { input: jsonOrText(json) }),
   };

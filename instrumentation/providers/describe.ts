@@ -52,7 +52,9 @@ export function describeExchange(
 
 /** The `gen_ai.*` content attributes are on unless the variable of the GenAI conventions switches them off. */
 export function capturesContent(env: Readonly<Record<string, string | undefined>>): boolean {
-  return !/^(?:false|no_content)$/i.test(env['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT']?.trim() ?? '');
+  return !/^(?:false|no_content|event_only)$/i.test(
+    env['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT']?.trim() ?? '',
+  );
 }
 
 /** Decodes and parses a request; undefined when its body is not a JSON object. */

@@ -19,49 +19,77 @@ const WHOLE = new Set([
 /** Deepest nesting in which pieces are joined; deeper values are replaced. */
 const MAX_DEPTH = 16;
 
+/** How far back in a list the element of an index is looked for; streams interleave only a few at a time. */
+const LOOK_BACK = 64;
+
 /**
- * Joins a piece of a stream to what came before it: texts are concatenated, objects merged, lists extended (elements
- * with an `index` are merged into the element of that index), other values replaced. Null never replaces a value.
- * Builds a new object without assigning to keys of the input.
+ * Joins the pieces of a stream: texts are concatenated, objects merged, lists extended (elements with an `index` are
+ * merged into the element of that index), other values replaced. Null never replaces a value. Objects and lists of its
+ * own are changed in place, so that the cost grows with the pieces and not with what they have grown to; those of the
+ * caller are copied first.
  */
-export function mergeDelta(target: JsonObject, delta: JsonObject, depth = 0): Record<string, unknown> {
-  const merged = new Map(Object.entries(target));
-  for (const [key, piece] of Object.entries(delta)) {
-    if (piece === undefined) continue;
-    merged.set(key, mergeField(key, [merged.get(key), piece], depth));
+export class DeltaMerger {
+  private readonly owned = new WeakSet<object>();
+
+  merge(target: JsonObject, delta: JsonObject, depth = 0): JsonObject {
+    const merged = this.own(target, () => ({ ...target }));
+    for (const [key, piece] of Object.entries(delta)) {
+      if (piece === undefined) continue;
+      const before = Object.hasOwn(merged, key) ? merged[key] : undefined;
+      setField(merged, key, this.join(WHOLE.has(key), [before, piece], depth));
+    }
+    return merged;
   }
-  return Object.fromEntries(merged);
+
+  private own<T extends object>(value: T, copy: () => T): T {
+    if (this.owned.has(value)) return value;
+    const copied = copy();
+    this.owned.add(copied);
+    return copied;
+  }
+
+  private join(whole: boolean, [before, piece]: [unknown, unknown], depth: number): unknown {
+    if (before === undefined || before === null) return piece;
+    if (piece === null) return before;
+    if (typeof piece === 'string' && typeof before === 'string') return whole ? piece || before : before + piece;
+    if (depth >= MAX_DEPTH) return piece;
+    if (Array.isArray(piece))
+      return this.extend(Array.isArray(before) ? (before as unknown[]) : [before], piece, depth);
+    // A provider that streams parts and then plain text: the text becomes the last element.
+    if (Array.isArray(before))
+      return this.extend(before, [typeof piece === 'string' ? { type: 'text', text: piece } : piece], depth);
+    if (isObject(piece) && isObject(before)) return this.merge(before, piece, depth + 1);
+    return piece;
+  }
+
+  private extend(before: unknown[], pieces: readonly unknown[], depth: number): unknown[] {
+    const list = this.own(before, () => [...before]);
+    for (const piece of pieces) {
+      const at = placeOf(piece, list);
+      if (at >= 0) list[at] = this.merge(list[at] as JsonObject, piece as JsonObject, depth + 1);
+      else list.push(piece);
+    }
+    return list;
+  }
 }
 
-function mergeField(key: string, [before, piece]: [unknown, unknown], depth: number): unknown {
-  if (before === undefined || before === null) return piece;
-  if (piece === null) return before;
-  if (typeof piece === 'string' && typeof before === 'string') return WHOLE.has(key) ? piece || before : before + piece;
-  if (depth >= MAX_DEPTH) return piece;
-  if (Array.isArray(piece)) return mergeList(Array.isArray(before) ? (before as unknown[]) : [before], piece, depth);
-  // A provider that streams parts and then plain text: the text becomes the last element.
-  if (Array.isArray(before))
-    return mergeList(before, [typeof piece === 'string' ? { type: 'text', text: piece } : piece], depth);
-  if (isObject(piece) && isObject(before)) return mergeDelta(before, piece, depth + 1);
-  return piece;
-}
-
-function mergeList(before: readonly unknown[], pieces: readonly unknown[], depth: number): unknown[] {
-  const list = [...before];
-  for (const piece of pieces) {
-    const at = placeOf(piece, list);
-    if (at >= 0) list[at] = mergeDelta(list[at] as JsonObject, piece as JsonObject, depth + 1);
-    else list.push(piece);
-  }
-  return list;
+/** An own field of any name: assigning to `__proto__` would change the prototype instead. */
+function setField(object: JsonObject, key: string, value: unknown): void {
+  if (key !== '__proto__') (object as Record<string, unknown>)[key] = value;
+  else Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
 }
 
 /** Where in the list the element stands that a piece continues; -1 when it is a new one. */
 function placeOf(piece: unknown, list: readonly unknown[]): number {
   if (!isObject(piece)) return -1;
   const index = asNumber(piece['index']);
-  if (index !== undefined)
-    return list.findLastIndex((item) => isObject(item) && item['index'] === index && sameType(item, piece));
+  if (index !== undefined) {
+    for (let at = list.length - 1; at >= Math.max(0, list.length - LOOK_BACK); at -= 1) {
+      const item = list[at];
+      if (isObject(item) && item['index'] === index && sameType(item, piece)) return at;
+    }
+    return -1;
+  }
   // Parts that are nothing but text, in pieces: they continue the last one of their type.
   const last = list.at(-1);
   const continues = isObject(last) && isBareText(last) && isBareText(piece) && last['type'] === piece['type'];

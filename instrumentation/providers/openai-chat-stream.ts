@@ -1,6 +1,6 @@
 import { asArray, asNumber, asObject, asString, asText, isObject, objectsOf, parseJson } from './json-fields';
 import type { JsonObject } from './json-fields';
-import { mergeDelta } from './merge-delta';
+import { DeltaMerger } from './merge-delta';
 import type { ParsedResponse } from './provider';
 import { describeError } from './response-body';
 import { encodeSse, parseSse } from './sse';
@@ -9,10 +9,12 @@ import { encodeSse, parseSse } from './sse';
 interface ChoiceState {
   /** Fields beside `delta`: the last value that says something. */
   readonly fields: Map<string, unknown>;
-  readonly calls: JsonObject[];
+  readonly calls: Map<number, JsonObject>;
+  lastCall: number | undefined;
   readonly logprobs: Map<string, unknown[]>;
   readonly content: string[];
   message: JsonObject;
+  readonly merger: DeltaMerger;
 }
 
 /** Assembles a stream of `chat.completion.chunk` into the `chat.completion` that the same request gives without `stream`. */
@@ -72,7 +74,15 @@ function addChunk(chunk: JsonObject, top: Map<string, unknown>, choices: Map<num
 }
 
 function newChoice(): ChoiceState {
-  return { fields: new Map(), calls: [], logprobs: new Map(), content: [], message: {} };
+  return {
+    fields: new Map(),
+    calls: new Map(),
+    lastCall: undefined,
+    logprobs: new Map(),
+    content: [],
+    message: {},
+    merger: new DeltaMerger(),
+  };
 }
 
 /** Azure opens a stream with a chunk of empty texts and zeros; null and empty never replace a value. */
@@ -95,41 +105,36 @@ function addDelta(state: ChoiceState, delta: JsonObject): void {
   if (typeof content === 'string' && !Array.isArray(state.message['content'])) state.content.push(content);
   else if (content !== undefined && content !== null) addParts(state, content);
   else if (content === null && !('content' in state.message)) state.message = { ...state.message, content };
-  for (const call of objectsOf(calls)) addCall(state.calls, call);
-  if (Object.keys(rest).length > 0) state.message = mergeDelta(state.message, rest);
+  for (const call of objectsOf(calls)) addCall(state, call);
+  if (Object.keys(rest).length > 0) state.message = state.merger.merge(state.message, rest);
 }
 
 /** Content as a list of parts (reasoning models of Mistral): what came as plain text before becomes its first part. */
 function addParts(state: ChoiceState, content: unknown): void {
   const before = state.content.splice(0).join('');
-  const start = before === '' ? {} : { content: [{ type: 'text', text: before }] };
-  state.message = mergeDelta({ ...state.message, ...start }, { content });
+  if (before !== '') state.message = { ...state.message, content: [{ type: 'text', text: before }] };
+  state.message = state.merger.merge(state.message, { content });
 }
 
 /** A piece of a tool call belongs to the call of its index; without an index, a new id begins a new call. */
-function addCall(calls: JsonObject[], piece: JsonObject): void {
+function addCall(state: ChoiceState, piece: JsonObject): void {
   const index = asNumber(piece['index']);
   const id = asText(piece['id']);
-  const at =
-    index !== undefined
-      ? calls.findLastIndex((call) => call['index'] === index)
-      : id === undefined || calls.at(-1)?.['id'] === id
-        ? calls.length - 1
-        : -1;
-  const before = calls[at];
-  if (before) calls[at] = mergeDelta(before, piece);
-  else calls.push(piece);
+  const last = state.lastCall;
+  const isNew =
+    index === undefined && (last === undefined || (id !== undefined && state.calls.get(last)?.['id'] !== id));
+  const key = index ?? (isNew ? state.calls.size : (last ?? 0));
+  state.calls.set(key, state.merger.merge(state.calls.get(key) ?? {}, piece));
+  state.lastCall = key;
 }
 
 function finishChoice(index: number, state: ChoiceState): JsonObject {
   const { role = 'assistant', ...rest } = state.message;
   const text = state.content.join('');
   // Beside calls or a refusal, an empty text is only how the stream began; the non-stream body has null there.
-  const answered = state.calls.length > 0 || asText(rest['refusal']) !== undefined;
+  const answered = state.calls.size > 0 || asText(rest['refusal']) !== undefined;
   const content = text !== '' || (state.content.length > 0 && !answered) ? text : (rest['content'] ?? null);
-  const calls = [...state.calls]
-    .sort((a, b) => (asNumber(a['index']) ?? 0) - (asNumber(b['index']) ?? 0))
-    .map(finishCall);
+  const calls = [...state.calls].sort(([a], [b]) => a - b).map(([, call]) => finishCall(call));
   return {
     index,
     message: { role, ...rest, content, ...(calls.length > 0 && { tool_calls: calls }) },

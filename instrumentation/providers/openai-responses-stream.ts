@@ -1,4 +1,4 @@
-import { asNumber, asObject, asString, isObject, objectsOf, parseJson, without } from './json-fields';
+import { asArray, asNumber, asObject, asString, isObject, objectsOf, parseJson, without } from './json-fields';
 import type { JsonObject } from './json-fields';
 import type { ParsedResponse } from './provider';
 import { describeError, errorOf } from './response-body';
@@ -11,6 +11,12 @@ interface ItemState {
   readonly parts: Map<string, JsonObject>;
   /** `arguments`, `content/0/text`: texts that arrive in pieces; a whole text replaces the pieces. */
   readonly texts: Map<string, string[]>;
+  /** `content/0`: annotations that came one by one. */
+  readonly annotations: Map<string, unknown[]>;
+}
+
+function newItem(item: JsonObject): ItemState {
+  return { item, parts: new Map(), texts: new Map(), annotations: new Map() };
 }
 
 /** Where the text of `response.NAME.delta` and `response.NAME.done` belongs: the list of parts, if any, and the field. */
@@ -71,11 +77,11 @@ function addEvent(type: string, event: JsonObject, items: Map<number, ItemState>
     return;
   }
   if (name === 'output_item') {
-    if (isObject(event['item'])) items.set(index, { item: event['item'], parts: new Map(), texts: new Map() });
+    if (isObject(event['item'])) items.set(index, newItem(event['item']));
     return;
   }
   // A delta whose item was never announced still holds what the model said.
-  const state = items.get(index) ?? { item: unannounced(name, event), parts: new Map(), texts: new Map() };
+  const state = items.get(index) ?? newItem(unannounced(name, event));
   items.set(index, state);
   if (name === 'content_part' || name === 'reasoning_summary_part') addPart(name, event, state);
   else addText({ name, isDelta: phase === 'delta' }, event, state);
@@ -94,6 +100,7 @@ function addPart(name: string, event: JsonObject, state: ItemState): void {
   state.parts.set(`${list}/${at}`, event['part']);
   state.texts.delete(`${list}/${at}/text`);
   state.texts.delete(`${list}/${at}/refusal`);
+  state.annotations.delete(`${list}/${at}`);
 }
 
 function addText({ name, isDelta }: { name: string; isDelta: boolean }, event: JsonObject, state: ItemState): void {
@@ -120,11 +127,13 @@ function addAnnotation(type: string, event: JsonObject, state: ItemState | undef
   const key = `content/${asNumber(event['content_index']) ?? 0}`;
   const part = state.parts.get(key);
   if (!part) return;
-  const before = Array.isArray(part['annotations']) ? (part['annotations'] as unknown[]) : [];
-  state.parts.set(key, { ...part, annotations: [...before, event['annotation']] });
+  const list = state.annotations.get(key) ?? [...asArray(part['annotations'])];
+  list.push(event['annotation']);
+  state.annotations.set(key, list);
 }
 
-function finishItem({ item, parts, texts }: ItemState): JsonObject {
+function finishItem(state: ItemState): JsonObject {
+  const { item, parts, texts } = state;
   const fields = new Map(Object.entries(item));
   for (const list of ['content', 'summary'] as const) {
     const listed = [...parts.keys()]
@@ -133,18 +142,20 @@ function finishItem({ item, parts, texts }: ItemState): JsonObject {
     if (listed.length > 0)
       fields.set(
         list,
-        listed.map((key) => finishPart(key, parts, texts)),
+        listed.map((key) => finishPart(key, state)),
       );
   }
   for (const [key, pieces] of texts) if (!key.includes('/')) fields.set(key, pieces.join(''));
   return Object.fromEntries(fields);
 }
 
-function finishPart(key: string, parts: ItemState['parts'], texts: ItemState['texts']): JsonObject {
+function finishPart(key: string, { parts, texts, annotations }: ItemState): JsonObject {
   const fields = new Map(Object.entries(parts.get(key) ?? {}));
   for (const field of ['text', 'refusal']) {
     const pieces = texts.get(`${key}/${field}`);
     if (pieces) fields.set(field, pieces.join(''));
   }
+  const added = annotations.get(key);
+  if (added) fields.set('annotations', added);
   return Object.fromEntries(fields);
 }

@@ -27,6 +27,18 @@ export const ATTRIBUTES = {
   ambient: 'reenact.ambient',
 } as const;
 
+/** Short names of the payload attributes inside the record text. */
+export const PAYLOAD_CODES: Readonly<Record<string, string>> = {
+  [ATTRIBUTES.requestBody]: 'q',
+  [ATTRIBUTES.responseBody]: 'r',
+  [ATTRIBUTES.args]: 'a',
+  [ATTRIBUTES.result]: 'o',
+  [ATTRIBUTES.thrown]: 'x',
+  [ATTRIBUTES.data]: 'd',
+  [ATTRIBUTES.metadata]: 'm',
+  [ATTRIBUTES.ambient]: 'b',
+};
+
 /** Longest value of a searchable attribute: Elasticsearch does not index more. */
 export const MAX_SEARCHABLE = 256;
 

@@ -112,7 +112,7 @@ function observedMethods(context: TapContext, original: Methods): Methods {
       return Reflect.apply(original.flushHeaders, this, args);
     },
     destroy(...args) {
-      if (!this.destroyed) exchanges.get(this)?.giveUp(args[0]);
+      if (!this.destroyed) exchanges.giveUp(this, args[0]);
       return Reflect.apply(original.destroy, this, args);
     },
     emit(...args) {
@@ -135,6 +135,12 @@ class Exchanges {
 
   get(request: http.ClientRequest): GuardedExchange | undefined {
     return this.byRequest.get(request);
+  }
+
+  giveUp(request: http.ClientRequest, reason: unknown): void {
+    // Dropped before anything was sent: no exchange, and the error that follows begins none.
+    if (!this.byRequest.has(request)) this.byRequest.set(request, undefined);
+    this.byRequest.get(request)?.giveUp(reason);
   }
 
   begin(request: http.ClientRequest): GuardedExchange | undefined {

@@ -36,7 +36,13 @@ export async function runCommandLine(line: CommandLine): Promise<number> {
   let exitCode = 2;
   for (const definition of commands) {
     addCommand(program, definition, async (invocation) => {
-      exitCode = await definition.run({ ...invocation, command: line.command, env: line.env, cwd: line.cwd, output: line.output });
+      exitCode = await definition.run({
+        ...invocation,
+        command: line.command,
+        env: line.env,
+        cwd: line.cwd,
+        output: line.output,
+      });
     });
   }
   if (line.own.length === 0) throw new ReenactError('USAGE', 'no command was given');

@@ -101,7 +101,9 @@ function chooseCommand(
 }
 
 /** The command and working directory of the run's first process. */
-export function recordedCommand(logs: readonly ExecutionLog[]): { command: readonly string[]; cwd: string } | undefined {
+export function recordedCommand(
+  logs: readonly ExecutionLog[],
+): { command: readonly string[]; cwd: string } | undefined {
   const first = mergeRecordings([...logs]).processes.find((process) => process.processPath === '0');
   const [node, ...args] = first?.argv ?? [];
   if (first === undefined || node === undefined) return undefined;
@@ -111,7 +113,8 @@ export function recordedCommand(logs: readonly ExecutionLog[]): { command: reado
 /** Node's own flags without our preload, which the replay brings itself. */
 function withoutPreload(execArgv: readonly string[]): string[] {
   return execArgv.filter((flag, index) => {
-    const isOurs = (text: string | undefined): boolean => /(^|[/=])reenact\/register$|instrumentation\/register\.js$/.test(text ?? '');
+    const isOurs = (text: string | undefined): boolean =>
+      /(^|[/=])reenact\/register$|instrumentation\/register\.js$/.test(text ?? '');
     const takesNext = ['--require', '-r', '--import'].includes(flag) && isOurs(execArgv[index + 1]);
     return !takesNext && !isOurs(flag);
   });

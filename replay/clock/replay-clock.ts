@@ -1,4 +1,5 @@
 import type { ClockSource } from '../../instrumentation/ambient/clock';
+import type { InternalReads } from '../../instrumentation/ambient/internal-reads';
 import type { ScopeStorage } from '../../instrumentation/context';
 import { originals } from '../../instrumentation/originals';
 import type { AmbientStream, ClockRead } from '../../instrumentation/schema/ambient-log';
@@ -40,6 +41,7 @@ export class ReplayClock implements ClockSource {
   private liveSince: number | undefined;
   /** Set once the recorder exists; before, reads belong to the root scope. */
   scopes: ScopeStorage | undefined;
+  internalReads: InternalReads | undefined;
 
   constructor(streams: ReadonlyMap<string, AmbientStream>, startMs: number) {
     this.streams = streams;
@@ -70,9 +72,14 @@ export class ReplayClock implements ClockSource {
     if (seq > (this.positions.get(sessionId) ?? 0)) this.positions.set(sessionId, seq);
   }
 
-  date(): number {
+  date(callee?: () => number): number {
     const now = this.now();
-    if (this.liveSince !== undefined || this.scopes?.isUntracked() === true) return Math.floor(now);
+    if (
+      this.internalReads?.isInternal(callee) === true ||
+      this.liveSince !== undefined ||
+      this.scopes?.isUntracked() === true
+    )
+      return Math.floor(now);
     return this.readFrom(this.dates, 'date', Math.floor(now));
   }
 
@@ -80,6 +87,10 @@ export class ReplayClock implements ClockSource {
     const beyond = (this.now() - this.startMs) * 1000;
     if (this.liveSince !== undefined || this.scopes?.isUntracked() === true) return beyond;
     return this.readFrom(this.monotonics, 'monotonic', beyond);
+  }
+
+  timeOrigin(): number {
+    return this.startMs;
   }
 
   private readFrom(cache: Map<string, ReadStream>, kind: 'date' | 'monotonic', beyond: number): number {

@@ -4,7 +4,8 @@ import type { ProcessRecord } from '../../instrumentation/schema/records';
 const PLACEHOLDER = 'reenact-placeholder-0000000000000000';
 
 /** Names that would change how Node or a shell runs rather than what the program reads. */
-const NEVER = /^(NODE_|npm_|REENACT_|OTEL_|LD_|DYLD_|PATH$|PATHEXT$|SHELL$|IFS$|ENV$|BASH_|PYTHON|SSL_|HOME$|TMPDIR$|PWD$|OLDPWD$|SHLVL$|_$|https?_proxy$|no_proxy$|HTTPS?_PROXY$|NO_PROXY$|DEBUG$|CI$|TERM$|COLORTERM$|NO_COLOR$|FORCE_COLOR$|JEST_|VITEST)/;
+const NEVER =
+  /^(NODE_|npm_|REENACT_|OTEL_|LD_|DYLD_|PATH$|PATHEXT$|SHELL$|IFS$|ENV$|BASH_|PYTHON|SSL_|HOME$|TMPDIR$|PWD$|OLDPWD$|SHLVL$|_$|https?_proxy$|no_proxy$|HTTPS?_PROXY$|NO_PROXY$|DEBUG$|CI$|TERM$|COLORTERM$|NO_COLOR$|FORCE_COLOR$|JEST_|VITEST)/;
 
 /**
  * Variables the recording had and this environment lacks: the recorded value where it was allow-listed, else a

@@ -83,7 +83,12 @@ export function summaryLine(counts: Counts): string {
  */
 export function replayExitCode(
   document: ReplayDocument,
-  asked: { overrides: readonly string[]; onDivergence: DivergencePolicy; live?: string | undefined; fromTurn?: number | undefined },
+  asked: {
+    overrides: readonly string[];
+    onDivergence: DivergencePolicy;
+    live?: string | undefined;
+    fromTurn?: number | undefined;
+  },
 ): 0 | 1 {
   if (document.faithful) return 0;
   const whatIf =

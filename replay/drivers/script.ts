@@ -61,7 +61,7 @@ export async function replayCommand(options: ReplayCommandOptions): Promise<Repl
     const reports = readReports(reportDir);
     if (end.timedOut)
       throw new ReenactError('REPLAY_STUCK', `the program did not end within ${options.timeoutMs ?? 0} ms`);
-    throwFatal(reports, options.command);
+    throwFatal(reports, options.command, end.exitCode);
     return buildReplayDocument({
       ref: options.ref ?? options.logs[0]?.sessionId ?? '',
       runId,
@@ -128,10 +128,12 @@ export function readReports(directory: string): ProcessReport[] {
   return reports.sort((a, b) => a.processPath.localeCompare(b.processPath, 'en', { numeric: true }));
 }
 
-function throwFatal(reports: readonly ProcessReport[], command: readonly string[]): void {
-  const first = reports[0];
-  if (first === undefined)
-    throw new ReenactError('REPLAY_PROGRAM_MISSING', `${command[0] ?? ''} ended without loading the replay`);
+function throwFatal(reports: readonly ProcessReport[], command: readonly string[], exitCode: number): void {
+  if (reports.length === 0)
+    throw new ReenactError(
+      'REPLAY_PROGRAM_MISSING',
+      `${command[0] ?? ''} ended with code ${exitCode} without beginning the replay`,
+    );
   const fatal = reports.find((report) => report.fatal)?.fatal;
   if (fatal === undefined) return;
   const code: ErrorCode = Object.hasOwn(ERRORS, fatal.code) ? (fatal.code as ErrorCode) : 'INTERNAL';

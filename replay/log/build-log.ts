@@ -27,13 +27,14 @@ export function buildLogs(recording: Recording): ExecutionLog[] {
 export function buildLog(recording: Recording, sessionId: string): ExecutionLog {
   const part = sessionPart(recording, sessionId);
   const own = part.calls.filter((call) => call.sessionId === sessionId);
+  const sessions = part.sessions.filter((session) => session.sessionId === sessionId);
   const turns = buildTurns(own, part);
   const log: ExecutionLog = {
     sessionId,
-    ...describeSession(part, own, turns),
+    ...describeSession(sessions, own, turns),
     turns,
     runId: recording.runId,
-    traceIds: [...new Set([...own, ...part.sessions].map((record) => record.traceId))],
+    traceIds: [...new Set([...own, ...sessions].map((record) => record.traceId))],
     decisions: own.filter((call) => call.kind === 'decision').map(decisionEntry),
     observations: own.filter((call) => call.kind === 'observation').map(observationEntry),
     gaps: gapsOf(recording, sessionId),
@@ -84,11 +85,15 @@ function numberTurns(drafts: readonly DraftTurn[]): ExecutionTurn[] {
   return turns.map((turn, index) => ({ turnId: `turn-${index + 1}`, ...turn }));
 }
 
-function describeSession(part: SessionPart, own: readonly CallRecord[], turns: readonly ExecutionTurn[]) {
-  const end = part.sessions.findLast((session) => session.phase === 'end');
+function describeSession(
+  sessions: readonly SessionRecord[],
+  own: readonly CallRecord[],
+  turns: readonly ExecutionTurn[],
+) {
+  const end = sessions.findLast((session) => session.phase === 'end');
   const find = <K extends keyof SessionRecord>(field: K): SessionRecord[K] | undefined =>
-    end?.[field] ?? part.sessions.find((session) => session[field] !== undefined)?.[field];
-  const starts = [...own, ...part.sessions].map((record) => record.startMs);
+    end?.[field] ?? sessions.find((session) => session[field] !== undefined)?.[field];
+  const starts = [...own, ...sessions].map((record) => record.startMs);
   const ends = [...own.map((call) => call.endMs), ...(end === undefined ? [] : [end.endMs])];
   const startMs = starts.reduce((a, b) => Math.min(a, b), Infinity);
   const agentId = find('agentId') ?? own.find((call) => call.agentId !== undefined)?.agentId;

@@ -1,3 +1,4 @@
+import { readRun } from '../../exporter/local-store';
 import type { ExecutionLog } from '../../instrumentation/schema/execution-log';
 import type { SourceQuery, TraceSource } from '../sources/trace-source';
 import { buildLogs } from './build-log';
@@ -47,4 +48,9 @@ export async function listLogs(source: TraceSource, query: SourceQuery = {}): Pr
   const rows: ListRow[] = [];
   for await (const recording of source.list(query)) rows.push(...buildLogs(recording).map(listRow));
   return rows.sort((a, b) => (a.startedAt < b.startedAt ? -1 : a.startedAt > b.startedAt ? 1 : 0));
+}
+
+/** Rows of one run of the local store. @throws ReenactError REF_NOT_FOUND, STORE_UNREADABLE */
+export async function readRunRows(store: string, runId: string): Promise<ListRow[]> {
+  return buildLogs(await readRun(store, runId)).map(listRow);
 }

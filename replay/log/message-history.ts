@@ -15,7 +15,8 @@ export function historyField(request: JsonObject): (typeof HISTORY_FIELDS)[numbe
   return HISTORY_FIELDS.find((field) => Array.isArray(request[field]));
 }
 
-function sameJson(a: unknown, b: unknown): boolean {
+/** Whether two JSON values are the same, the order of keys included: much cheaper than comparing their text. */
+export function sameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
   if (Array.isArray(a) !== Array.isArray(b)) return false;

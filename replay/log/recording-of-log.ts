@@ -2,6 +2,7 @@ import type { ExecutionLog } from '../../instrumentation/schema/execution-log';
 import { ReenactError } from '../../instrumentation/schema/errors';
 import type { CallRecord, Recording } from '../../instrumentation/schema/records';
 import { FORMAT_VERSION } from '../../instrumentation/schema/version';
+import { expandTurns } from './message-history';
 import { recordingFromTurns } from './rebuilt-recording';
 import { readStored, type PlacedAmbient } from './stored-reader';
 
@@ -11,7 +12,7 @@ interface Part {
 }
 
 function partOf(log: ExecutionLog): Part {
-  if (log.recording !== undefined) return readStored(log.recording, log.turns);
+  if (log.recording !== undefined) return readStored(log.recording, expandTurns(log.turns));
   const recording = recordingFromTurns(log);
   return { recording, ambient: [] };
 }

@@ -18,34 +18,50 @@ export interface SessionPart {
   readonly ambient: readonly { at: number; processPath: string; sessionId: string; lines: readonly string[] }[];
 }
 
-/** Ids of the sessions of a run that have calls, in the order in which they began. */
+/**
+ * Ids of the sessions of a run that have calls, in the order in which they began. What a program with sessions of its
+ * own does outside them (start-up: tokens, flags, settings) is their prelude, and a log of its own only when it talks
+ * to a model or calls tools.
+ */
 export function sessionIds(recording: Recording): string[] {
   const first = new Map<string, number>();
+  const withTurns = new Set<string>();
   for (const call of recording.calls) {
     if (call.sessionId === '' || call.kind === 'decision') continue;
-    const before = first.get(call.sessionId);
-    if (before === undefined || call.startMs < before) first.set(call.sessionId, call.startMs);
+    first.set(call.sessionId, Math.min(call.startMs, first.get(call.sessionId) ?? Infinity));
+    if (call.kind === 'llm' || call.kind === 'tool') withTurns.add(call.sessionId);
   }
   for (const session of recording.sessions) {
     const before = first.get(session.sessionId);
     if (before !== undefined && session.startMs < before) first.set(session.sessionId, session.startMs);
   }
-  return [...first].sort((a, b) => a[1] - b[1]).map(([id]) => id);
+  const defaults = defaultSessions(recording);
+  const hasNamed = [...first.keys()].some((id) => !defaults.has(id));
+  return [...first]
+    .filter(([id]) => !hasNamed || !defaults.has(id) || withTurns.has(id))
+    .sort((a, b) => a[1] - b[1])
+    .map(([id]) => id);
+}
+
+function defaultSessions(recording: Recording): Set<string> {
+  return new Set(recording.processes.map((process) => process.defaultSessionId));
 }
 
 /** Cuts one session out of a run. */
 export function sessionPart(recording: Recording, sessionId: string): SessionPart {
-  const paths = pathsOf(recording, sessionId);
-  const sessions = recording.sessions.filter((session) => session.sessionId === sessionId);
-  const isForeign = foreignScope(recording, sessions);
+  const defaults = defaultSessions(recording);
+  const preludes = new Set(defaults.has(sessionId) ? [''] : ['', ...defaults]);
+  const paths = pathsOf(recording, sessionId, preludes);
+  const own = recording.sessions.filter((session) => session.sessionId === sessionId);
+  const isForeign = foreignScope(recording, own);
+  const belongs = (record: { sessionId: string; processPath: string }): boolean =>
+    record.sessionId === sessionId || (preludes.has(record.sessionId) && paths.has(record.processPath));
   return {
     sessionId,
     processes: recording.processes.filter((process) => paths.has(process.processPath)),
     exits: recording.exits.filter((exit) => paths.has(exit.processPath)),
-    sessions,
-    calls: recording.calls.filter(
-      (call) => call.sessionId === sessionId || (call.sessionId === '' && paths.has(call.processPath)),
-    ),
+    sessions: recording.sessions.filter(belongs),
+    calls: recording.calls.filter(belongs),
     ambient: recording.ambient.flatMap((piece, at) => {
       if (!paths.has(piece.processPath)) return [];
       const lines = piece.lines.filter((line) => !isForeign(line));
@@ -58,20 +74,18 @@ export function sessionPart(recording: Recording, sessionId: string): SessionPar
  * Processes in which the session ran, those above them, and those below them in which no other session ran (helpers
  * that made calls of their own, or none).
  */
-function pathsOf(recording: Recording, sessionId: string): Set<string> {
-  const owners = new Map<string, Set<string>>();
+function pathsOf(recording: Recording, sessionId: string, preludes: ReadonlySet<string>): Set<string> {
+  const own = new Set<string>();
+  const others = new Set<string>();
   for (const { processPath, sessionId: owner } of [...recording.calls, ...recording.sessions]) {
-    if (owner === '') continue;
-    const set = owners.get(processPath);
-    if (set === undefined) owners.set(processPath, new Set([owner]));
-    else set.add(owner);
+    if (owner === sessionId) own.add(processPath);
+    else if (!preludes.has(owner)) others.add(processPath);
   }
-  const own = [...owners].filter(([, set]) => set.has(sessionId)).map(([path]) => path);
   const isUnder = (path: string, above: string): boolean => path === above || path.startsWith(`${above}.`);
   const paths = new Set(own);
   for (const { processPath } of recording.processes) {
-    if (own.some((path) => isUnder(path, processPath))) paths.add(processPath);
-    else if (!owners.has(processPath) && own.some((path) => isUnder(processPath, path))) paths.add(processPath);
+    if ([...own].some((path) => isUnder(path, processPath))) paths.add(processPath);
+    else if (!others.has(processPath) && [...own].some((path) => isUnder(processPath, path))) paths.add(processPath);
   }
   return paths;
 }

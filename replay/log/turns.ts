@@ -1,5 +1,6 @@
-import { describeExchange } from '../../instrumentation/providers/describe';
-import type { Provider, ProviderRequest } from '../../instrumentation/providers/provider';
+import { readRequest, readResponse } from '../../instrumentation/providers/describe';
+import type { ParsedResponse, Provider, ProviderRequest } from '../../instrumentation/providers/provider';
+import { providers } from '../../instrumentation/providers/registry';
 import type { ExecutionTurn } from '../../instrumentation/schema/execution-log';
 import type { ExchangeRecord, RecordedError, ToolRecord } from '../../instrumentation/schema/records';
 import { decodeTyped, toPlainJson } from '../../instrumentation/schema/typed-json';
@@ -42,7 +43,7 @@ export function plainError(error: RecordedError): { name: string; message: strin
 export function llmTurn(attempts: Attempts, history: MessageHistory, number: number): DraftTurn {
   const first = attempts[0];
   const last = attempts[attempts.length - 1] ?? first;
-  const described = readable(describeExchange(last.request, last.response, last.outcome));
+  const described = readExchange(last);
   const body = described?.request.body ?? parsedBody(last);
   const field = historyField(body);
   const interned = field === undefined ? undefined : history.intern(number, body[field] as unknown[]);
@@ -76,10 +77,28 @@ export function llmTurn(attempts: Attempts, history: MessageHistory, number: num
   };
 }
 
-/** Bodies nested beyond what is read are shown as text. */
-function readable(described: ReturnType<typeof describeExchange>): typeof described {
-  if (described === undefined || !isShallow(described.request.body)) return undefined;
-  return isShallow(described.response?.body) ? described : undefined;
+interface ReadExchange {
+  readonly provider: Provider;
+  readonly request: ProviderRequest;
+  readonly response?: ParsedResponse | undefined;
+}
+
+/**
+ * As `describeExchange`, without the view for people, which costs more than all the rest. Bodies nested beyond what is
+ * read are left to be shown as text.
+ */
+function readExchange({ request, response, outcome }: ExchangeRecord): ReadExchange | undefined {
+  try {
+    const asked = readRequest(request);
+    const provider = asked && providers.find((candidate) => candidate.matches(asked));
+    if (!asked || !provider || !isShallow(asked.body)) return undefined;
+    const answer = response && readResponse(response, outcome === 'ok' || outcome === 'error');
+    const parsed = answer && provider.parseResponse(answer, asked);
+    return isShallow(parsed?.body) ? { provider, request: asked, response: parsed } : undefined;
+  } catch {
+    // Bytes that no provider can read are shown as they are.
+    return undefined;
+  }
 }
 
 function place(call: ExchangeRecord | ToolRecord) {

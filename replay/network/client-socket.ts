@@ -229,9 +229,10 @@ export class ClientSocket implements ClientEnd {
       },
       getpeername: (out: object) => this.#name(out, this.#options.address, this.#link.target.port),
       getsockname: (out: object) => this.#name(out, OWN_ADDRESS, this.#link.localPort),
-      shutdown: () => {
+      shutdown: (request: { callback(): void }) => {
         this.#link.endUp();
-        return 1;
+        this.later(() => request.callback());
+        return 0;
       },
       close: (done?: () => void) => {
         this.#timeout.clear();

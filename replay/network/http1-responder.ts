@@ -18,6 +18,8 @@ export interface Responder {
   end(trailers?: HeaderList): void;
   /** Breaks the connection off as the network would; without a fault the peer just closes. */
   destroy(fault?: string | NetworkFault): void;
+  /** What `steps` sends reaches the client in one delivery, as one read of a socket brings several pieces. */
+  together(steps: () => void): void;
   /** Nothing more can reach the client: answered, broken off, or the client is gone. */
   readonly closed: boolean;
   /** Called once if the client goes away before it has got the whole answer. */
@@ -63,6 +65,7 @@ export class Http1Responder implements Responder {
   #released = false;
   #delivered = false;
   #gone = false;
+  #held: { readonly bytes: Buffer; readonly onDelivery?: (() => void) | undefined }[] | undefined;
 
   constructor(link: Link, traits: RequestTraits, sink: PieceSink) {
     this.#link = link;
@@ -127,10 +130,10 @@ export class Http1Responder implements Responder {
     this.#ended = true;
     const onDelivery = (): void => this.#complete();
     if (this.#framing?.kind === 'chunked') {
-      this.#sink.send({ kind: 'bytes', bytes: wire(`0\r\n${fieldLines(trailers)}\r\n`), onDelivery });
+      this.#emit({ kind: 'bytes', bytes: wire(`0\r\n${fieldLines(trailers)}\r\n`), onDelivery });
     }
     if (this.#released) return;
-    if (!complete || this.#peerCloses) this.#sink.send({ kind: 'end', onDelivery });
+    if (!complete || this.#peerCloses) this.#emit({ kind: 'end', onDelivery });
     this.#release();
   }
 
@@ -141,9 +144,34 @@ export class Http1Responder implements Responder {
 
     // The client has all of this answer, and the connection may carry the next one by now.
     if (this.#released) return;
-    if (fault === undefined) this.#sink.send({ kind: 'end' });
-    else this.#sink.send({ kind: 'break', fault: typeof fault === 'string' ? { code: fault } : fault });
+    if (fault === undefined) this.#emit({ kind: 'end' });
+    else this.#emit({ kind: 'break', fault: typeof fault === 'string' ? { code: fault } : fault });
     this.#release();
+  }
+
+  together(steps: () => void): void {
+    this.#held = [];
+    try {
+      steps();
+    } finally {
+      this.#flushHeld();
+    }
+  }
+
+  #emit(piece: Piece): void {
+    if (piece.kind === 'bytes' && this.#held !== undefined) this.#held.push(piece);
+    else {
+      this.#flushHeld();
+      this.#sink.send(piece);
+    }
+  }
+
+  #flushHeld(): void {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    if (held.length === 0) return;
+    const onDelivery = (): void => held.forEach((piece) => piece.onDelivery?.());
+    this.#sink.send({ kind: 'bytes', bytes: Buffer.concat(held.map((piece) => piece.bytes)), onDelivery });
   }
 
   /** The connection is gone. */
@@ -155,7 +183,7 @@ export class Http1Responder implements Responder {
 
   #send(bytes: Buffer): void {
     const last = this.#isSatisfied();
-    this.#sink.send({ kind: 'bytes', bytes, onDelivery: last ? () => this.#complete() : undefined });
+    this.#emit({ kind: 'bytes', bytes, onDelivery: last ? () => this.#complete() : undefined });
 
     // A client sends its next request as soon as it has what the head announced: do not wait for `end`.
     if (last && !this.#peerCloses) this.#release();
@@ -171,6 +199,7 @@ export class Http1Responder implements Responder {
 
   #release(): void {
     if (this.#released) return;
+    this.#flushHeld();
     this.#released = true;
     this.#sink.finished();
   }

@@ -140,9 +140,7 @@ export class Http1Server {
     onFinished: (responder: Http1Responder) => void,
   ): Http1Responder {
     const queue = this.#connections.get(link) as ResponseQueue;
-    const wantsKeepAlive = /\bkeep-alive\b/i.test(request.headers.connection ?? '');
-    const lastOnConnection =
-      /\bclose\b/i.test(request.headers.connection ?? '') || (request.httpVersionMinor === 0 && !wantsKeepAlive);
+    const lastOnConnection = isLastOnConnection(request);
     const slot = queue.open(() => onFinished(responder));
     const responder = new Http1Responder(
       link,
@@ -180,6 +178,13 @@ export class Http1Server {
 /** Tells Node's server that this answer is out, so that it takes the next request of the connection in hand. */
 function settle(response: ServerResponse): void {
   response.emit('finish');
+}
+
+/** The `connection` of a CONNECT is about the proxy; what it opens is a connection of its own. */
+function isLastOnConnection(request: IncomingMessage): boolean {
+  if (request.method === 'CONNECT') return false;
+  const connection = request.headers.connection ?? '';
+  return /\bclose\b/i.test(connection) || (request.httpVersionMinor === 0 && !/\bkeep-alive\b/i.test(connection));
 }
 
 function tunnelTarget(authority: string): ConnectTarget {

@@ -28,8 +28,8 @@ export interface LinkHost {
   /** Something crossed the network. */
   moved(): void;
   closed(link: Link): void;
-  /** A local port number for a new connection. */
-  nextPort(): number;
+  /** A client begins to connect; gives the connection its local port. */
+  opened(link: Link): number;
 }
 
 /** One in-memory connection. Both directions are delivered asynchronously: parsers must not be entered twice. */
@@ -50,7 +50,7 @@ export class Link {
   constructor(host: LinkHost, target: ConnectTarget) {
     this.#host = host;
     this.target = target;
-    this.localPort = host.nextPort();
+    this.localPort = host.opened(this);
     this.server = new ServerEnd(this);
   }
 

@@ -6,7 +6,7 @@ export interface NetworkFault {
   readonly code: string;
   readonly syscall?: string;
   readonly message?: string;
-  /** `AggregateError`: all addresses of the name failed. */
+  /** Of the error; `AggregateError`: all addresses of the name failed. */
   readonly name?: string;
 }
 
@@ -42,6 +42,9 @@ export function networkError(
   } else if (details['errno'] !== undefined || syscall !== undefined) {
     if (syscall !== undefined) details['syscall'] = syscall;
     Object.assign(details, whereOf(syscall, target, parts?.where ?? address));
+  }
+  if (fault.name !== undefined && fault.name !== error.name) {
+    Object.defineProperty(error, 'name', { ...property(fault.name), enumerable: false });
   }
   for (const [key, value] of Object.entries(details)) {
     if (value !== undefined) Object.defineProperty(error, key, property(value));

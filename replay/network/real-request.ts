@@ -1,4 +1,11 @@
-import { Agent as HttpAgent, ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
+import { EventEmitter } from 'node:events';
+import {
+  Agent as HttpAgent,
+  ClientRequest,
+  OutgoingMessage,
+  type IncomingMessage,
+  type RequestOptions,
+} from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { HeaderList, WireRequest } from '../../instrumentation/schema/records';
 import type { ResponseHead } from './http1-responder';
@@ -14,8 +21,9 @@ export interface LiveAnswer {
 }
 
 /**
- * Makes this request for real. `ClientRequest` is constructed directly and with an agent of its own: the functions of
- * `node:http` may be tapped, and a kept connection must never be shared with the program.
+ * Makes this request for real. `ClientRequest` is constructed directly, with an agent of its own, and used past the
+ * methods of its class: those may be tapped, which would record the call twice and mark it with the correlation header,
+ * and a kept connection must never be shared with the program.
  */
 export function sendRealRequest(request: WireRequest, into: LiveAnswer): { abort(): void } {
   const url = new URL(request.url);
@@ -34,6 +42,7 @@ export function sendRealRequest(request: WireRequest, into: LiveAnswer): { abort
     agent,
   };
   const outgoing = new ClientRequest(options as unknown as URL);
+  Object.defineProperty(outgoing, 'emit', { value: EventEmitter.prototype.emit });
   let over = false;
   const once = (step: () => void): void => {
     if (over) return;
@@ -58,13 +67,18 @@ export function sendRealRequest(request: WireRequest, into: LiveAnswer): { abort
       });
     });
   });
-  outgoing.end(request.body);
+  (OutgoingMessage.prototype as unknown as Endable).end.call(outgoing, request.body);
   return {
     abort: () => {
       over = true;
       outgoing.destroy();
     },
   };
+}
+
+/** `end` with its optional arguments left out. */
+interface Endable {
+  end(body: Buffer): unknown;
 }
 
 function pairs(raw: readonly string[]): HeaderList {

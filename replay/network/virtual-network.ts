@@ -134,14 +134,14 @@ class InstalledNetwork implements VirtualNetwork, LinkHost {
     this.turn(() => this.turn(() => this.inServerScope(() => this.#server.lost(link))));
   };
 
-  readonly nextPort = (): number => {
+  readonly opened = (link: Link): number => {
+    this.#links.add(link);
     this.#opened += 1;
     return FIRST_LOCAL_PORT + (this.#opened % LOCAL_PORTS);
   };
 
   /** Every client speaks HTTP/1.1 here: TLS offers nothing else. Other protocols get their own server at this point. */
   #serve(link: Link): void {
-    this.#links.add(link);
     this.inServerScope(() => this.#server.accept(link.server));
   }
 

@@ -1,5 +1,5 @@
 import type { ReenactError } from '../../instrumentation/schema/errors';
-import type { ExchangeRecord, HeaderList } from '../../instrumentation/schema/records';
+import type { ExchangeRecord, HeaderList, RecordedError } from '../../instrumentation/schema/records';
 import type { Responder } from '../network/virtual-network';
 
 /** One piece of an answer at its place in the recorded order. */
@@ -28,14 +28,17 @@ export function answerReleases(record: ExchangeRecord, responder: Responder): An
   }
   const end = (run: () => void): number => pieces.push({ seq: record.seqEnd, ms: record.endMs, run });
   if (record.outcome === 'cut' || (record.outcome === 'error' && response === undefined))
-    end(() => responder.destroy(socketCode(record.error?.code)));
+    end(() => responder.destroy(socketCode(record.error)));
   else if (record.outcome === 'ok' || record.outcome === 'error') end(() => responder.end(response?.trailers));
   return pieces;
 }
 
-/** Codes that a broken socket has; undici's own (`UND_ERR_SOCKET`) stand for a peer that just closed. */
-function socketCode(code: string | undefined): string | undefined {
-  return code !== undefined && /^E[A-Z]+$/.test(code) ? code : undefined;
+/**
+ * The system error that broke the socket. A peer that just closed has none: undici then says `UND_ERR_SOCKET`, node:http
+ * `aborted` or `socket hang up` with a code of its own making.
+ */
+function socketCode(error: RecordedError | undefined): string | undefined {
+  return error?.code !== undefined && /^(read|write) E[A-Z]+/.test(error.message) ? error.code : undefined;
 }
 
 /** What a diverged call gets over HTTP: a 400 that SDKs do not retry. */

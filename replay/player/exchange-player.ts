@@ -1,6 +1,7 @@
 import type { ExchangeCorrelator } from '../../instrumentation/recorder';
 import type { ExchangeStart } from '../../instrumentation/exchange-observer';
 import type { Scope } from '../../instrumentation/context';
+import { originals } from '../../instrumentation/originals';
 import { describeExchange } from '../../instrumentation/providers/describe';
 import type { ExchangeRecord, WireRequest } from '../../instrumentation/schema/records';
 import type { ConnectTarget, ConnectVerdict, IncomingCall, VirtualNetwork } from '../network/virtual-network';
@@ -22,7 +23,11 @@ export const CORRELATION_HEADER = 'x-reenact-call';
 interface Started {
   readonly info: ExchangeStart;
   readonly scope: Scope;
+  readonly sinceMs: number;
 }
+
+/** A started call that has not come through the client within this real time is not waited for any longer. */
+const ON_ITS_WAY_MS = 2_000;
 
 export interface ExchangePlayerParts {
   readonly recorded: RecordedExchanges;
@@ -65,12 +70,21 @@ export class ExchangePlayer implements ExchangeCorrelator {
     this.parts = parts;
   }
 
-  get liveInFlight(): boolean {
-    return this.liveCalls > 0;
+  /** A live call is under way, or a request is on its way through the client: the program is not at rest. */
+  get busy(): boolean {
+    if (this.liveCalls > 0) return true;
+    for (const { sinceMs } of this.pending.values()) {
+      if (originals.performanceNow() - sinceMs < ON_ITS_WAY_MS) return true;
+    }
+    return false;
+  }
+
+  ended(id: string): void {
+    this.pending.delete(id);
   }
 
   started(exchange: { id: string; info: ExchangeStart; scope: Scope }): readonly [string, string] {
-    this.pending.set(exchange.id, exchange);
+    this.pending.set(exchange.id, { ...exchange, sinceMs: originals.performanceNow() });
     return [CORRELATION_HEADER, exchange.id];
   }
 
@@ -201,19 +215,22 @@ export class ExchangePlayer implements ExchangeCorrelator {
     this.play(answerReleases(overriddenExchange(record, override.override), call.incoming.responder), record, call);
   }
 
-  /** Hands the pieces to the scheduler one after the other, so that each is seen by the client by itself. */
+  /** Hands the pieces to the scheduler one after the other; those of one number arrived, and arrive, together. */
   private play(pieces: readonly AnswerPiece[], record: ExchangeRecord, call: WaitingCall): void {
     const { scheduler } = this.parts;
+    const { responder } = call.incoming;
     const next = (index: number): void => {
       const piece = pieces[index];
-      if (piece === undefined || call.incoming.responder.closed) return;
+      if (piece === undefined || responder.closed) return;
+      let end = index + 1;
+      while (pieces[end]?.seq === piece.seq) end += 1;
       scheduler.add({
         seq: piece.seq,
         ms: piece.ms,
         sessionId: record.sessionId,
         run: () => {
-          if (!call.incoming.responder.closed) piece.run();
-          next(index + 1);
+          responder.together(() => pieces.slice(index, end).forEach((each) => each.run()));
+          next(end);
         },
       });
     };

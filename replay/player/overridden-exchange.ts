@@ -37,7 +37,8 @@ export function overriddenExchange(record: ExchangeRecord, override: Override): 
       headers,
       headSeq: start,
       headMs: record.response?.headMs ?? endMs,
-      chunks: pieces.map((bytes) => ({ seq: start, ms: endMs, bytes })),
+      // Fractions keep the pieces apart: a made-up stream comes event by event.
+      chunks: pieces.map((bytes, index) => ({ seq: start + (index + 1) / (pieces.length + 1), ms: endMs, bytes })),
       trailers: [],
     },
   };

@@ -9,7 +9,11 @@ export function answerText(turn: ExecutionTurn): string {
   const choices = list(body['choices']);
   if (choices.length > 0) return textOf(field(choices[0], 'message', 'delta')) || textOf(field(choices[0], 'text'));
   const output = list(body['output']);
-  if (output.length > 0) return output.filter((item) => field(item, 'type') === 'message').map(textOf).join('');
+  if (output.length > 0)
+    return output
+      .filter((item) => field(item, 'type') === 'message')
+      .map(textOf)
+      .join('');
   const candidates = list(body['candidates']);
   if (candidates.length > 0) return textOf(field(candidates[0], 'content'));
   for (const name of ['message', 'content', 'text', 'output_text', 'answer', 'response']) {

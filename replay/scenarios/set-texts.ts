@@ -29,6 +29,10 @@ export function checkSets(texts: readonly string[], logs: readonly ExecutionLog[
     if (at <= 0) throw new ReenactError('SET_INVALID', `--set ${text} has no TURN=VALUE`);
     const target = text.slice(0, at);
     const found = findTarget(target, logs);
+    if (found.turn?.inferred)
+      throw new ReenactError('SET_INVALID', `${target} was inferred from the messages and runs for real in a replay`, {
+        hint: 'Declare the tool in reenact.config.json, or wrap it with tool(name, fn), and record again.',
+      });
     return { target, isLlm: found.isLlm, value: readValue(text.slice(at + 1), { target, found, cwd }) };
   });
 }
@@ -80,10 +84,15 @@ function findTarget(target: string, logs: readonly ExecutionLog[]): Target {
   const numbered = /^(\d+)(\/.*)?$/s.exec(target);
   if (numbered !== null) return findByNumber(Number(numbered[1]), numbered[2] ?? '', logs);
   const model = /^llm#(\d+)(\/.*)?$/s.exec(target);
-  if (model !== null) return findNth({ target, isLlm: true, k: Number(model[1]), pointer: model[2] ?? '' }, logs, () => true);
+  if (model !== null)
+    return findNth({ target, isLlm: true, k: Number(model[1]), pointer: model[2] ?? '' }, logs, () => true);
   const tool = /^tool:(.+)#(\d+)(\/.*)?$/s.exec(target);
   if (tool !== null)
-    return findNth({ target, isLlm: false, k: Number(tool[2]), pointer: tool[3] ?? '' }, logs, (turn) => turn.request['name'] === tool[1]);
+    return findNth(
+      { target, isLlm: false, k: Number(tool[2]), pointer: tool[3] ?? '' },
+      logs,
+      (turn) => turn.request['name'] === tool[1],
+    );
   const every = /^tool:([^#]+)$/s.exec(target);
   if (every !== null) return { turn: undefined, isLlm: false, pointer: pointerOf(every[1] ?? '', logs) };
   throw new ReenactError('SET_INVALID', `--set ${target}=… does not name a turn`, {
@@ -111,7 +120,10 @@ function findNth(
   const turns = logs.flatMap((log) => log.turns).filter((turn) => turn.type === type && matches(turn));
   const turn = turns[wanted.k - 1];
   if (turn === undefined)
-    throw new ReenactError('TURN_NOT_FOUND', `${wanted.target} is not in the log, which has ${turns.length} such turns`);
+    throw new ReenactError(
+      'TURN_NOT_FOUND',
+      `${wanted.target} is not in the log, which has ${turns.length} such turns`,
+    );
   return { turn, isLlm: wanted.isLlm, pointer: wanted.pointer };
 }
 
@@ -139,9 +151,13 @@ function readValue(text: string, context: ValueContext): string {
   try {
     JSON.parse(value);
   } catch (cause) {
-    throw new ReenactError('SET_INVALID', `the value of --set ${context.target} is not JSON: ${(cause as Error).message}`, {
-      cause,
-    });
+    throw new ReenactError(
+      'SET_INVALID',
+      `the value of --set ${context.target} is not JSON: ${(cause as Error).message}`,
+      {
+        cause,
+      },
+    );
   }
   return value;
 }

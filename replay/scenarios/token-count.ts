@@ -13,8 +13,7 @@ export function tokensOf(turn: ExecutionTurn): TokenCount | undefined {
   const output = count(usage, 'completion_tokens', 'output_tokens', 'candidatesTokenCount', 'eval_count');
   if (input === undefined && output === undefined) return undefined;
   // Anthropic counts cached input apart from `input_tokens`; OpenAI and Gemini count it in.
-  const cached =
-    (count(usage, 'cache_read_input_tokens') ?? 0) + (count(usage, 'cache_creation_input_tokens') ?? 0);
+  const cached = (count(usage, 'cache_read_input_tokens') ?? 0) + (count(usage, 'cache_creation_input_tokens') ?? 0);
   return { input: (input ?? 0) + cached, output: output ?? 0 };
 }
 

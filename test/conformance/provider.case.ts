@@ -50,8 +50,16 @@ export async function serveBody<T>(
   }
 }
 
-/** Fields that SDKs add for the convenience of programs; they are not on the wire. */
-const SDK_FIELDS = new Set(['parsed', 'parsed_arguments', 'output_parsed', 'output_text', '_request_id', 'request_id']);
+/** Fields that SDKs add for the convenience of programs, and the padding of events, which they keep. */
+const SDK_FIELDS = new Set([
+  'parsed',
+  'parsed_arguments',
+  'output_parsed',
+  'output_text',
+  'obfuscation',
+  '_request_id',
+  'request_id',
+]);
 
 /** A body without null fields and without what only the SDK adds, as plain JSON. */
 export function onTheWire(value: unknown): unknown {
@@ -131,21 +139,25 @@ export function providerConformance(provider: Provider, fixture: ProviderFixture
   });
 
   it('never throws on a stream that is cut at any byte, and calls it unfinished until its end mark', () => {
+    const finishedEarly: number[] = [];
+    const shortest = Math.min(...fixture.streams.map(({ stream }) => stream.length));
     for (const { stream } of fixture.streams) {
       const bytes = Buffer.from(stream);
-      for (let cut = 0; cut < bytes.length; cut += 1) {
+      // Every byte of one stream; a stride of the others finds what differs in them.
+      for (let cut = 0; cut < bytes.length; cut += stream.length === shortest ? 1 : 7) {
         const text = bytes.subarray(0, cut).toString();
         const parsed = parseStream(provider, text, streamed);
         provider.toolCalls(parsed.body);
-        if (cut % 16 === 0) readEverything(provider, streamed, parsed);
-        if (cut < bytes.length / 2) expect(parsed.finished).toBe(false);
+        if (cut % 21 === 0) readEverything(provider, streamed, parsed);
+        if (parsed.finished && cut < bytes.length / 2) finishedEarly.push(cut);
       }
     }
+    expect(finishedEarly).toEqual([]);
   });
 
   it('never throws on bytes that are no answer', () => {
     const random = seeded(42);
-    for (let round = 0; round < 300; round += 1) {
+    for (let round = 0; round < 50; round += 1) {
       const noise = Buffer.from(Array.from({ length: 200 }, () => Math.floor(random() * 256))).toString();
       for (const text of [noise, `data: ${noise}\n\n`, JSON.stringify(mutate(fixture.bodies, random))]) {
         for (const contentType of ['text/event-stream', 'application/json', ''])
@@ -161,7 +173,7 @@ export function providerConformance(provider: Provider, fixture: ProviderFixture
   it('never throws on a stream whose events hold values of any type', () => {
     const random = seeded(7);
     const events = fixture.streams.flatMap(({ stream }) => stream.match(/^data: \{.*$/gm) ?? []);
-    for (let round = 0; round < 400; round += 1) {
+    for (let round = 0; round < 150; round += 1) {
       const text = events
         .filter(() => random() < 0.8)
         .map((line) => `data: ${JSON.stringify(mutate(JSON.parse(line.slice(6)), random))}\n\n`)
@@ -172,7 +184,7 @@ export function providerConformance(provider: Provider, fixture: ProviderFixture
 
   it('never throws on a request of any shape', () => {
     const random = seeded(3);
-    for (let round = 0; round < 500; round += 1) {
+    for (let round = 0; round < 200; round += 1) {
       const request = { ...streamed, body: mutate(streamed.body, random) as Json };
       if (typeof request.body !== 'object' || request.body === null) continue;
       provider.matches(request);

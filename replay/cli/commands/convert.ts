@@ -60,7 +60,10 @@ function formatOf(name: string): Format {
 async function readAny(path: string): Promise<ExecutionLog[]> {
   const first = await firstLine(path);
   if (first !== undefined && 'event_type' in first) return eventsToLogs(readEvents(path));
-  if (first !== undefined && ['resourceSpans', 'resource_spans', 'result', 'trace', 'batches'].some((key) => key in first)) {
+  if (
+    first !== undefined &&
+    ['resourceSpans', 'resource_spans', 'result', 'trace', 'batches'].some((key) => key in first)
+  ) {
     const logs: ExecutionLog[] = [];
     for await (const recording of otlpFileSource(path).list()) logs.push(...buildLogs(recording));
     return logs;

@@ -27,8 +27,7 @@ export const diff: CommandDefinition = {
   run: async (invocation) => {
     const a = await resolveOne(invocation, required(invocation, 0));
     const b = await resolveOne(invocation, required(invocation, 1));
-    if (a.turns.length + b.turns.length === 0)
-      throw new ReenactError('NOTHING_COMPARED', 'neither log has a turn');
+    if (a.turns.length + b.turns.length === 0) throw new ReenactError('NOTHING_COMPARED', 'neither log has a turn');
     const document = diffLogs(a, b);
     invocation.output.result(document, render({ document, a, b }, invocation.output.palette));
     return document.equal ? 0 : 1;
@@ -42,9 +41,7 @@ interface Compared {
 }
 
 function render({ document, a, b }: Compared, palette: Palette): string {
-  const facts = document.log.map(
-    (change) => `${change.path.slice(1)}: ${value(change.a)} → ${value(change.b)}`,
-  );
+  const facts = document.log.map((change) => `${change.path.slice(1)}: ${value(change.a)} → ${value(change.b)}`);
   const rows = document.turns.map((turn) => renderTurn(turn, { a, b, palette }));
   const differing = document.turns.filter((turn) => turn.kind !== 'same').length;
   const end = document.equal
@@ -69,7 +66,13 @@ function renderTurn(turn: TurnDiff, sides: { a: ExecutionLog; b: ExecutionLog; p
       ? `tool ${String(shown.request['name'])}`
       : `llm ${String(shown?.request['model'] ?? '')}`;
   const numbers = `${String(turn.a ?? '·').padStart(3)} ${String(turn.b ?? '·').padStart(3)}`;
-  const style = { same: palette.dim, changed: palette.yellow, inserted: palette.green, dropped: palette.red, moved: palette.cyan };
+  const style = {
+    same: palette.dim,
+    changed: palette.yellow,
+    inserted: palette.green,
+    dropped: palette.red,
+    moved: palette.cyan,
+  };
   const head = style[turn.kind](`${MARKS[turn.kind]} ${numbers}  ${turn.kind.padEnd(8)} ${cut(oneLine(name), 50)}`);
   const lines = turn.changes.slice(0, MAX_PRINTED).map((change) => renderChange(change, palette));
   if (turn.changes.length > MAX_PRINTED)

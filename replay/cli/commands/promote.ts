@@ -1,4 +1,4 @@
-import { basename, resolve } from 'node:path';
+import { basename, isAbsolute, relative, resolve } from 'node:path';
 import { ReenactError } from '../../../instrumentation/schema/errors';
 import { parseAssertion } from '../../scenarios/assertions';
 import type { AssertionSpec } from '../../scenarios/assertions';
@@ -79,7 +79,10 @@ function readRunner(text: string | undefined): Runner | undefined {
 
 /** A session id may hold anything; a file name may not. */
 function safeName(text: string): string {
-  const name = text.replace(/[^\p{L}\p{N}._-]+/gu, '-').replace(/^[.-]+|-+$/g, '').slice(0, 80);
+  const name = text
+    .replace(/[^\p{L}\p{N}._-]+/gu, '-')
+    .replace(/^[.-]+|-+$/g, '')
+    .slice(0, 80);
   return name === '' ? 'scenario' : name;
 }
 
@@ -88,11 +91,17 @@ function chooseCommand(invocation: Invocation, resolved: Resolved): readonly str
   const recorded = recordedCommand(resolved.logs);
   if (recorded === undefined)
     throw new ReenactError('COMMAND_MISSING', 'the log names no command that a test could run');
-  if (resolved.origin === 'store') return recorded.command;
+  if (resolved.origin === 'store') return recorded.command.map((part) => belowFolder(part, recorded.cwd));
   throw new ReenactError(
     'COMMAND_NOT_TRUSTED',
     `the log was not recorded in this store; it was recorded with: ${recorded.command.join(' ')}`,
   );
+}
+
+/** A recorded script is an absolute path; in a scenario it must be found from the folder the test runs in. */
+function belowFolder(part: string, folder: string): string {
+  const path = isAbsolute(part) ? relative(folder, part) : part;
+  return path === '' || path.startsWith('..') || isAbsolute(path) ? part : path;
 }
 
 /** Node's own binary as `node`: the path of this machine means nothing on another. */

@@ -45,8 +45,9 @@ export const test: CommandDefinition = {
 async function runOne(file: string, { cwd }: Invocation): Promise<Row> {
   const started = performance.now();
   try {
-    const { assertions: _assertions, output, ...row } = await runScenario(file, { cwd });
-    return row.passed ? row : { ...row, actual: withOutput(row.actual, output) };
+    const { name, passed, expected, actual, report, durationMs, output } = await runScenario(file, { cwd });
+    const explained = passed ? actual : withOutput(actual, output);
+    return { name, file, passed, expected, actual: explained, report, durationMs };
   } catch (cause) {
     const { code, message, hint } = asReenactError(cause);
     return {

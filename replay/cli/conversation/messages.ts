@@ -6,13 +6,20 @@ export interface ShownToolCall {
   readonly args: unknown;
 }
 
+export interface ShownToolResult {
+  readonly id: string;
+  readonly content: unknown;
+  /** The turn that shows the same result already. */
+  readonly turn?: number;
+}
+
 /** A message in one shape, whatever the provider. */
 export interface ShownMessage {
   readonly role: string;
   readonly text: string;
   readonly reasoning: string;
   readonly toolCalls: readonly ShownToolCall[];
-  readonly toolResults: readonly { readonly id: string; readonly content: unknown }[];
+  readonly toolResults: readonly ShownToolResult[];
   /** Parts that are neither text nor tools, e.g. `image`. */
   readonly otherParts: readonly string[];
 }
@@ -31,7 +38,9 @@ export function requestMessages(body: Readonly<Record<string, unknown>>): ShownM
 export function responseMessages(body: Readonly<Record<string, unknown>>): ShownMessage[] {
   const choices = list(body['choices']);
   if (choices.length > 0)
-    return choices.map((choice) => readMessage(field(choice, 'message', 'delta') ?? { content: field(choice, 'text') }));
+    return choices.map((choice) =>
+      readMessage(field(choice, 'message', 'delta') ?? { content: field(choice, 'text') }),
+    );
   const candidates = list(body['candidates']);
   if (candidates.length > 0) return candidates.map((candidate) => readMessage(field(candidate, 'content')));
   const output = list(body['output']);
@@ -88,7 +97,8 @@ function readPart(part: unknown, parts: Parts): void {
   const type = String(field(part, 'type') ?? '');
   const call = field(part, 'functionCall');
   const result = field(part, 'functionResponse');
-  if (type === 'tool_use' || type === 'function_call' || call !== undefined) parts.toolCalls.push(readCall(call ?? part));
+  if (type === 'tool_use' || type === 'function_call' || call !== undefined)
+    parts.toolCalls.push(readCall(call ?? part));
   else if (type === 'tool_result' || type === 'function_call_output' || result !== undefined)
     parts.toolResults.push({
       id: id(result ?? part),

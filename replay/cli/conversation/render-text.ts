@@ -16,6 +16,9 @@ export interface RenderOptions {
 const LABEL = 11;
 const INDENT = 4;
 
+/** Longest JSON on one line; longer values are indented. */
+const ONE_LINE = 64;
+
 /** The conversation for a terminal. */
 export function renderText(view: ConversationView, options: RenderOptions): string {
   const renderer = new TextRenderer(options);
@@ -114,7 +117,8 @@ class TextRenderer {
       first = false;
       return shown;
     };
-    for (const result of message.toolResults) this.block(next(), `← ${compact(result.content)}`);
+    for (const result of message.toolResults)
+      this.block(next(), `← ${result.turn === undefined ? compact(result.content) : `result of turn ${result.turn}`}`);
     for (const call of message.toolCalls) this.block(next(), `→ ${call.name} ${compact(call.args)}`, yellow);
     for (const part of message.otherParts) this.block(next(), `[${part}]`, dim);
     if (first) this.block(label, '(empty)', dim);
@@ -162,5 +166,5 @@ class TextRenderer {
 export function compact(value: unknown): string {
   if (typeof value === 'string') return value;
   const line = JSON.stringify(value) ?? 'undefined';
-  return line.length <= 200 ? line : (JSON.stringify(value, null, 2) ?? line);
+  return line.length <= ONE_LINE ? line : (JSON.stringify(value, null, 2) ?? line);
 }

@@ -29,8 +29,12 @@ export type Entry =
 /** Makes the view of a log. `whole` shows every message of every turn, repeated ones too. */
 export function viewConversation(log: ExecutionLog, options: { whole?: boolean } = {}): ConversationView {
   const seen: string[][] = [];
+  const shownResults = new Map<string, number>();
   const entries = log.turns.map((turn, index): Entry => {
-    if (turn.type === 'tool_call') return { kind: 'tool', number: index + 1, turn };
+    if (turn.type === 'tool_call') {
+      shownResults.set(canonicalJson(turn.response['result'] ?? null), index + 1);
+      return { kind: 'tool', number: index + 1, turn };
+    }
     const messages = requestMessages(turn.request);
     const answers = responseMessages(turn.response);
     const repeated = options.whole === true ? 0 : countRepeated(messages.map(messageKey), seen);
@@ -42,11 +46,23 @@ export function viewConversation(log: ExecutionLog, options: { whole?: boolean }
       model: String(turn.request['model'] ?? turn.response['model'] ?? ''),
       tokens: tokensOf(turn),
       repeated,
-      newMessages: messages.slice(repeated),
+      newMessages: messages
+        .slice(repeated)
+        .map((message) => (options.whole === true ? message : withoutShown(message, shownResults))),
       answers,
     };
   });
   return { log, entries: withNotes(entries, log) };
+}
+
+/** Results that stand in a tool turn above are named rather than repeated. */
+function withoutShown(message: ShownMessage, shown: ReadonlyMap<string, number>): ShownMessage {
+  if (message.toolResults.length === 0) return message;
+  const toolResults = message.toolResults.map((result) => {
+    const turn = shown.get(canonicalJson(result.content));
+    return turn === undefined ? result : { ...result, turn };
+  });
+  return { ...message, toolResults };
 }
 
 /** Providers change the form of a message on its way into the history, so only what is shown of it counts. */

@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { listRuns, readRun } from '../../../exporter/local-store';
@@ -24,10 +24,7 @@ const REACH_MS = 3_000;
 const RUNS_CHECKED = 20;
 
 /** Checks what is needed to record here. */
-export async function diagnose(
-  env: Readonly<Record<string, string | undefined>>,
-  cwd: string,
-): Promise<Check[]> {
+export async function diagnose(env: Readonly<Record<string, string | undefined>>, cwd: string): Promise<Check[]> {
   const checks = [checkNode(), checkPreload()];
   let config: Config;
   try {
@@ -130,8 +127,7 @@ function checkStore(store: string): Check {
 async function checkEndpoint(config: Config): Promise<Check> {
   const base = { name: 'OTLP endpoint' };
   const { url } = config.otlp;
-  if (url === undefined)
-    return { ...base, ok: true, detail: 'none set: recordings stay in the local store', hint: '' };
+  if (url === undefined) return { ...base, ok: true, detail: 'none set: recordings stay in the local store', hint: '' };
   try {
     const response = await fetch(url, {
       method: 'POST',
@@ -166,7 +162,8 @@ async function checkLosses(store: string): Promise<Check> {
     try {
       const recording = await readRun(store, run.runId);
       for (const exit of recording.exits)
-        for (const [place, count] of Object.entries(exit.failures ?? {})) lost.push(`${run.runId}: ${place} ${count} times`);
+        for (const [place, count] of Object.entries(exit.failures ?? {}))
+          lost.push(`${run.runId}: ${place} ${count} times`);
       for (const gap of recording.gaps) lost.push(`${run.runId}: ${gap.code} ${gap.message}`);
     } catch (error) {
       if (!(error instanceof ReenactError)) throw error;

@@ -92,7 +92,13 @@ function describe(recording: Recording): Check[] {
     {
       name: 'gaps',
       ok: gaps.length === 0,
-      detail: gaps.length === 0 ? 'none' : gaps.slice(0, 10).map((gap) => `${gap.code} ${gap.message}`).join('\n'),
+      detail:
+        gaps.length === 0
+          ? 'none'
+          : gaps
+              .slice(0, 10)
+              .map((gap) => `${gap.code} ${gap.message}`)
+              .join('\n'),
       hint: gaps.length === 0 ? '' : 'A replay that needs what is missing diverges there.',
     },
   ];

@@ -7,7 +7,6 @@ export const exitCode = defineAssertion(
   ({ value }, evidence) => ({
     passed: evidence.report?.program.exitCode === value,
     expected: `the program exits with ${value}`,
-    actual:
-      evidence.report === undefined ? 'no program was run' : `it exited with ${evidence.report.program.exitCode}`,
+    actual: evidence.report === undefined ? 'no program was run' : `it exited with ${evidence.report.program.exitCode}`,
   }),
 );

@@ -6,8 +6,7 @@ export const noDivergence = defineAssertion(
   () => ({}),
   (_fields, evidence) => {
     const report = evidence.report;
-    if (report === undefined)
-      return { passed: false, expected: 'no call diverges', actual: 'nothing was replayed' };
+    if (report === undefined) return { passed: false, expected: 'no call diverges', actual: 'nothing was replayed' };
     const first = report.divergences[0];
     const detail =
       first === undefined

@@ -40,13 +40,19 @@ test('a changed result is named by its path and both values', () => {
 });
 
 test('a call with changed arguments is paired with the call in its place', () => {
-  const diff = diffLogs(log([tool('a', { x: 1 }, 1), tool('b', {}, 2)]), log([tool('a', { x: 2 }, 1), tool('b', {}, 2)]));
+  const diff = diffLogs(
+    log([tool('a', { x: 1 }, 1), tool('b', {}, 2)]),
+    log([tool('a', { x: 2 }, 1), tool('b', {}, 2)]),
+  );
   expect(diff.turns.map((turn) => turn.kind)).toEqual(['changed', 'same']);
   expect(diff.turns[0]?.changes).toEqual([{ path: '/request/args/x', a: 1, b: 2 }]);
 });
 
 test('an inserted call does not shift the calls behind it', () => {
-  const diff = diffLogs(log([tool('a', {}, 1), tool('c', {}, 3)]), log([tool('a', {}, 1), tool('b', {}, 2), tool('c', {}, 3)]));
+  const diff = diffLogs(
+    log([tool('a', {}, 1), tool('c', {}, 3)]),
+    log([tool('a', {}, 1), tool('b', {}, 2), tool('c', {}, 3)]),
+  );
   expect(diff.turns.map(({ a, b, kind }) => [a, b, kind])).toEqual([
     [1, 1, 'same'],
     [null, 2, 'inserted'],
@@ -62,7 +68,10 @@ test('two calls that changed places are a move, not a loss', () => {
 });
 
 test('another outcome makes two logs unequal even when their turns agree', () => {
-  const diff = diffLogs(log([tool('a', {}, 1)], { outcome: 'resolved' }), log([tool('a', {}, 1)], { outcome: 'escalated' }));
+  const diff = diffLogs(
+    log([tool('a', {}, 1)], { outcome: 'resolved' }),
+    log([tool('a', {}, 1)], { outcome: 'escalated' }),
+  );
   expect(diff.equal).toBe(false);
   expect(diff.log).toEqual([{ path: '/outcome', a: 'resolved', b: 'escalated' }]);
 });

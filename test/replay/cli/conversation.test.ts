@@ -25,7 +25,13 @@ const log: ExecutionLog = {
       turnId: '1',
       timestamp: at(0),
       type: 'llm_call',
-      request: { model: 'gpt', messages: [{ role: 'system', content: 'Be kind.' }, { role: 'user', content: question }] },
+      request: {
+        model: 'gpt',
+        messages: [
+          { role: 'system', content: 'Be kind.' },
+          { role: 'user', content: question },
+        ],
+      },
       response: { choices: [{ message: asked }], usage: { prompt_tokens: 12, completion_tokens: 3 } },
       durationMs: 1200,
     },
@@ -62,7 +68,11 @@ const log: ExecutionLog = {
   gaps: [{ code: 'PAYLOAD_DAMAGED', message: 'cut at 2,048' }],
 };
 const text = (options: { maxLines?: number } = {}): string =>
-  renderText(viewConversation(log), { palette: paletteFor({ isTTY: false }), width: 80, maxLines: options.maxLines ?? 12 });
+  renderText(viewConversation(log), {
+    palette: paletteFor({ isTTY: false }),
+    width: 80,
+    maxLines: options.maxLines ?? 12,
+  });
 
 test('each message stands once, in the turn that brought it', () => {
   expect(text().match(/Be kind\./g)).toHaveLength(1);
@@ -122,8 +132,18 @@ test('Markdown content cannot end its fence', () => {
 
 test('Anthropic and Responses bodies are read alike', () => {
   const bodies = [
-    { content: [{ type: 'thinking', thinking: 'hm' }, { type: 'tool_use', id: 't', name: 'look', input: { a: 1 } }] },
-    { output: [{ type: 'reasoning', summary: [{ type: 'summary_text', text: 'hm' }] }, { type: 'function_call', call_id: 't', name: 'look', arguments: '{"a":1}' }] },
+    {
+      content: [
+        { type: 'thinking', thinking: 'hm' },
+        { type: 'tool_use', id: 't', name: 'look', input: { a: 1 } },
+      ],
+    },
+    {
+      output: [
+        { type: 'reasoning', summary: [{ type: 'summary_text', text: 'hm' }] },
+        { type: 'function_call', call_id: 't', name: 'look', arguments: '{"a":1}' },
+      ],
+    },
   ];
   for (const response of bodies) {
     const view = viewConversation({ ...log, turns: [{ ...log.turns[0]!, response }] });

@@ -16,21 +16,62 @@ const turns: ExecutionTurn[] = [
     },
     durationMs: 500,
   },
-  { turnId: '2', timestamp: at(1), type: 'tool_call', request: { name: 'get_order', args: { id: 7, user: { tier: 'gold' } } }, response: { result: 'lost' }, durationMs: 5 },
-  { turnId: '3', timestamp: at(2), type: 'tool_call', request: { name: 'refund', args: { amount: 5 } }, response: { result: true }, durationMs: 5 },
+  {
+    turnId: '2',
+    timestamp: at(1),
+    type: 'tool_call',
+    request: { name: 'get_order', args: { id: 7, user: { tier: 'gold' } } },
+    response: { result: 'lost' },
+    durationMs: 5,
+  },
+  {
+    turnId: '3',
+    timestamp: at(2),
+    type: 'tool_call',
+    request: { name: 'refund', args: { amount: 5 } },
+    response: { result: true },
+    durationMs: 5,
+  },
   {
     turnId: '4',
     timestamp: at(3),
     type: 'llm_call',
     request: { model: 'm' },
-    response: { content: [{ type: 'thinking', thinking: 'hm' }, { type: 'text', text: 'Your money is on its way.' }], usage: { input_tokens: 20, output_tokens: 7, cache_read_input_tokens: 100 } },
+    response: {
+      content: [
+        { type: 'thinking', thinking: 'hm' },
+        { type: 'text', text: 'Your money is on its way.' },
+      ],
+      usage: { input_tokens: 20, output_tokens: 7, cache_read_input_tokens: 100 },
+    },
     durationMs: 1000,
   },
 ];
-const log: ExecutionLog = { sessionId: 's', agentVersion: '1', promptVersion: '1', startedAt: at(0), turns, outcome: 'resolved' };
+const log: ExecutionLog = {
+  sessionId: 's',
+  agentVersion: '1',
+  promptVersion: '1',
+  startedAt: at(0),
+  turns,
+  outcome: 'resolved',
+};
 const report = {
-  total: 4, replayed: 4, exact: 4, relaxed: 0, overridden: 0, diverged: 0, live: 0, unused: 0, blocked: 0, gaps: 0,
-  faithful: true, divergences: [], logs: [log], ref: 'r', runId: 'x', sessionIds: ['s'],
+  total: 4,
+  replayed: 4,
+  exact: 4,
+  relaxed: 0,
+  overridden: 0,
+  diverged: 0,
+  live: 0,
+  unused: 0,
+  blocked: 0,
+  gaps: 0,
+  faithful: true,
+  divergences: [],
+  logs: [log],
+  ref: 'r',
+  runId: 'x',
+  sessionIds: ['s'],
   program: { exitCode: 0, recordedExitCode: 0, stdoutEqual: true },
 } satisfies ReplayDocument;
 const evidence: Evidence = { logs: [log], report };

@@ -17,7 +17,12 @@ const log: ExecutionLog = {
   agentVersion: '',
   promptVersion: '',
   startedAt: '2026-01-01T00:00:00.000Z',
-  turns: [turn('llm_call', 'm'), turn('tool_call', 'get_order'), turn('tool_call', 'ns/look-up'), turn('tool_call', 'get_order')],
+  turns: [
+    turn('llm_call', 'm'),
+    turn('tool_call', 'get_order'),
+    turn('tool_call', 'ns/look-up'),
+    turn('tool_call', 'get_order'),
+  ],
 };
 const code = (text: string, logs = [log]): unknown => {
   try {
