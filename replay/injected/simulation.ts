@@ -179,11 +179,15 @@ export class Simulation {
 
   private wait(waitedMs: number): void {
     originals.clearTimeout(this.patience);
-    this.patience = originals.setTimeout(() => {
-      const working = process.getActiveResourcesInfo().length > this.resources;
-      if (working && waitedMs < WORKING_PATIENCE_MS) this.wait(waitedMs + PATIENCE_MS);
-      else this.giveUp();
-    }, PATIENCE_MS);
+    // A timer still counts as a resource while its callback runs, hence the turn of the loop in between.
+    this.patience = originals.setTimeout(() => void originals.setImmediate(() => this.look(waitedMs)), PATIENCE_MS);
+  }
+
+  private look(waitedMs: number): void {
+    if (this.agents.every((agent) => agent.finished)) return;
+    const working = process.getActiveResourcesInfo().length > this.resources;
+    if (working && waitedMs < WORKING_PATIENCE_MS) this.wait(waitedMs + PATIENCE_MS);
+    else this.giveUp();
   }
 
   private rejectUnanswered(): void {
