@@ -2,6 +2,7 @@ import * as Module from 'node:module';
 import { whereAmI } from './threads';
 import { applyReplacements } from './commonjs-exports';
 import { installEsmHooks } from './esm-hooks/install';
+import { pathEnding } from './esm-hooks/path-ending';
 import { patch } from './patches';
 
 /** Values to put in the place of top-level exports; `module.exports` names the exports of a CommonJS module itself. */
@@ -81,7 +82,7 @@ export class ModuleHooks {
     this.options = options;
     this.esmTargets = targets.filter((target) => target.canBeEsm);
     this.byEnding = targets.flatMap((target) =>
-      (target.fileEndings ?? []).map((ending) => [`/${ending}`, target] as const),
+      (target.fileEndings ?? []).map((ending) => [pathEnding(ending), target] as const),
     );
     for (const target of targets)
       for (const file of target.files) this.byFile.set(file, [...(this.byFile.get(file) ?? []), target]);

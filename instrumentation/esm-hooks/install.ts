@@ -1,6 +1,7 @@
 import * as Module from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathEnding } from './path-ending';
 import type { LoadedModule, ModuleHooks, ModuleTarget } from '../module-hooks';
 import { FACADE_KEY } from './facade';
 import type { FacadeHost, FacadeModule } from './facade';
@@ -86,6 +87,6 @@ function tableOf(targets: readonly ModuleTarget[]): RedirectTable {
   return {
     files: names((target) => target.files),
     specifiers: names((target) => target.specifiers ?? []),
-    fileEndings: names((target) => target.fileEndings ?? []),
+    fileEndings: names((target) => (target.fileEndings ?? []).map(pathEnding)),
   };
 }

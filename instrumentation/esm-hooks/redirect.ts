@@ -4,7 +4,7 @@ import { facadeSource, facadeUrl, hookedCommonJs, moduleShape } from './facade';
 
 /** The declared modules, in a form that can be sent to the loader thread. */
 export interface RedirectTable {
-  /** Export names by absolute path. */
+  /** Export names by absolute path, by bare specifier, and by end of the path with its slash. */
   readonly files: Readonly<Record<string, readonly string[]>>;
   readonly specifiers: Readonly<Record<string, readonly string[]>>;
   readonly fileEndings: Readonly<Record<string, readonly string[]>>;
@@ -40,7 +40,7 @@ export class Redirect {
   constructor(table: RedirectTable) {
     this.files = new Map(Object.entries(table.files));
     this.specifiers = new Map(Object.entries(table.specifiers));
-    this.endings = Object.entries(table.fileEndings).map(([ending, names]) => [`/${ending}`, names]);
+    this.endings = Object.entries(table.fileEndings);
   }
 
   /** The answer of a resolve hook, changed when it names a declared ES module. */

@@ -63,38 +63,43 @@ describe.each(NODES)('module hooks on %s', (node) => {
   });
 });
 
-describe.each(NODES)('a package file on %s', (node) => {
-  const programs = new HookPrograms('undici');
-  afterAll(() => programs.remove());
+const ENDINGS = ['undici', 'node_modules/undici'] as const;
 
-  test.each([
-    [
-      'required',
-      { 'app.cjs': `const undici = require('undici'); require('undici'); console.log(undici.seen);` },
-      'app.cjs',
-    ],
-    [
-      'imported',
-      {
-        'app.mjs': `import undici from 'undici'; import { request } from 'undici'; console.log(undici.seen, typeof request);`,
-      },
-      'app.mjs',
-    ],
-    [
-      'required by ESM',
-      {
-        'app.mjs': `import { createRequire } from 'node:module'; console.log(createRequire(import.meta.url)('undici').seen);`,
-      },
-      'app.mjs',
-    ],
-  ])('is seen once per copy when %s', async (_how, files, program) => {
-    const copy = {
-      'node_modules/undici/package.json': JSON.stringify({ name: 'undici', main: 'index.js' }),
-      'node_modules/undici/index.js': `module.exports.request = () => {}; module.exports.inner = require('./lib/index.js');`,
-      'node_modules/undici/lib/index.js': `module.exports = {};`,
-    };
-    const run = await programs.run({ files: { ...copy, ...files }, argv: [program], node });
-    expect(run).toMatchObject({ code: 0, stderr: '' });
-    expect(run.stdout).toMatch(/^1\b/);
-  });
-});
+describe.each(NODES.flatMap((node) => ENDINGS.map((ending) => [ending, node] as const)))(
+  'a file of %s on %s',
+  (ending, node) => {
+    const programs = new HookPrograms(ending);
+    afterAll(() => programs.remove());
+
+    test.each([
+      [
+        'required',
+        { 'app.cjs': `const undici = require('undici'); require('undici'); console.log(undici.seen);` },
+        'app.cjs',
+      ],
+      [
+        'imported',
+        {
+          'app.mjs': `import undici from 'undici'; import { request } from 'undici'; console.log(undici.seen, typeof request);`,
+        },
+        'app.mjs',
+      ],
+      [
+        'required by ESM',
+        {
+          'app.mjs': `import { createRequire } from 'node:module'; console.log(createRequire(import.meta.url)('undici').seen);`,
+        },
+        'app.mjs',
+      ],
+    ])('is seen once per copy when %s', async (_how, files, program) => {
+      const copy = {
+        'node_modules/undici/package.json': JSON.stringify({ name: 'undici', main: 'index.js' }),
+        'node_modules/undici/index.js': `module.exports.request = () => {}; module.exports.inner = require('./lib/index.js');`,
+        'node_modules/undici/lib/index.js': `module.exports = {};`,
+      };
+      const run = await programs.run({ files: { ...copy, ...files }, argv: [program], node });
+      expect(run).toMatchObject({ code: 0, stderr: '' });
+      expect(run.stdout).toMatch(/^1\b/);
+    });
+  },
+);

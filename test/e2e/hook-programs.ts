@@ -73,7 +73,7 @@ if (where !== 'loader') {
 const UNDICI_PRELOAD = `
 import { installModuleHooks, packageFile } from '${ROOT}/instrumentation/module-hooks';
 
-const seen = packageFile('undici/index.js', (exports) => Object.assign(exports as object, { seen: ((exports as { seen?: number }).seen ?? 0) + 1 }));
+const seen = packageFile('__ENDING__', (exports) => Object.assign(exports as object, { seen: ((exports as { seen?: number }).seen ?? 0) + 1 }));
 installModuleHooks([seen], { onError: (place, error) => console.error(place, error) });
 `;
 
@@ -89,7 +89,8 @@ const PRELOADS = {
   threads: THREADS_PRELOAD,
   modules: MODULES_PRELOAD,
   children: CHILDREN_PRELOAD,
-  undici: UNDICI_PRELOAD,
+  undici: UNDICI_PRELOAD.replace('__ENDING__', 'undici/index.js'),
+  'node_modules/undici': UNDICI_PRELOAD.replace('__ENDING__', '/node_modules/undici/index.js'),
 };
 
 export interface HookedRun {
