@@ -138,6 +138,8 @@ function viewOf(read: ReadSpan): Record<string, AttributeValue> | undefined {
 }
 
 function ambientOf(read: ReadSpan, report: ReportGap): { ambient?: readonly string[] } {
+  const short = read.text['am'];
+  if (Array.isArray(short)) return { ambient: short.map(String) };
   if (pieceOf(read, ATTRIBUTES.ambient) === undefined) return {};
   const json = jsonOf(read, ATTRIBUTES.ambient, report);
   return Array.isArray(json?.value) ? { ambient: json.value.map(String) } : {};

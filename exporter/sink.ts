@@ -15,6 +15,7 @@ export interface Diag {
 }
 
 export interface SinkOptions {
+  readonly diagnostics: Diag;
   /** Runs a function so that our own taps do not record what it does. */
   readonly untracked?: <T>(fn: () => T) => T;
   /** The program's clock and timers may become virtual; these are the real ones. */
@@ -32,11 +33,13 @@ const QUEUE_WITHOUT_SPOOL = 64 * 1024 * 1024;
  * The sink of one recorded process: each record goes to the local file at once, and from there to the OTLP endpoint
  * when one is configured. Nothing is opened before the first record.
  */
-export function createSink(config: Config, diag: Diag, options: SinkOptions = {}): RecordSink {
-  return new LocalFirstSink(config, diag, options);
+export function createSink(config: Config, options: SinkOptions): RecordSink {
+  return new LocalFirstSink(config, options);
 }
 
 class LocalFirstSink implements RecordSink {
+  private readonly diag: Diag;
+  private readonly timers: Pick<typeof globalThis, 'setTimeout' | 'clearTimeout'>;
   private readonly resource: OtlpResource;
   private readonly frame: { head: string; tail: string };
   private readonly state: EncoderState;
@@ -49,9 +52,10 @@ class LocalFirstSink implements RecordSink {
 
   constructor(
     private readonly config: Config,
-    private readonly diag: Diag,
     private readonly options: SinkOptions,
   ) {
+    this.diag = options.diagnostics;
+    this.timers = options.timers ?? { setTimeout, clearTimeout };
     this.resource = resourceOf(config);
     this.frame = requestFrame(this.resource);
     const payload = options.payload ?? (process.env['REENACT_PAYLOAD'] === 'inline' ? 'inline' : 'difference');
@@ -118,9 +122,8 @@ class LocalFirstSink implements RecordSink {
   }
 
   private openSender(path: string): SpanSender {
-    const { config, diag, options } = this;
+    const { config, diag, options, timers } = this;
     const untracked = options.untracked ?? ((fn) => fn());
-    const timers = options.timers ?? { setTimeout, clearTimeout };
     const client = new OtlpClient({
       otlp: config.otlp,
       untracked,

@@ -102,8 +102,17 @@ function times(record: AnyRecord): readonly [number, number] {
 function draftOf(record: AnyRecord, state: EncoderState): Draft {
   const draft = record.kind === 'process' || record.kind === 'exit' ? lifeDraft(record) : sessionOrCall(record, state);
   const ambient = 'ambient' in record ? record.ambient : undefined;
-  if (ambient !== undefined) draft.payloads.push([ATTRIBUTES.ambient, json(ambient)]);
+  if (ambient !== undefined) addAmbient(draft, ambient);
   return draft;
+}
+
+/** A short piece of ambient log costs less inside the record text than as a payload of its own. */
+const SHORT_AMBIENT = 1000;
+
+function addAmbient(draft: Draft, ambient: readonly string[]): void {
+  const bytes = json(ambient);
+  if (bytes.length <= SHORT_AMBIENT) draft.text['am'] = ambient;
+  else draft.payloads.push([ATTRIBUTES.ambient, bytes]);
 }
 
 function lifeDraft(record: Extract<AnyRecord, { kind: 'process' | 'exit' }>): Draft {

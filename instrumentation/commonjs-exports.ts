@@ -8,7 +8,11 @@ import type { Replacements } from './module-hooks';
  */
 export function applyReplacements(exports: unknown, replacements: Replacements): unknown {
   if (replacements.size === 0) return exports;
-  if (replacements.has('module.exports')) return replacements.get('module.exports');
+  if (replacements.has('module.exports')) {
+    const members = new Map([...replacements].filter(([name]) => name !== 'module.exports'));
+    applyReplacements(exports, members);
+    return replacements.get('module.exports');
+  }
   if ((typeof exports !== 'object' && typeof exports !== 'function') || exports === null) return exports;
   if (types.isModuleNamespaceObject(exports)) return copyOf(exports, replacements);
   const fixed = [...replacements.keys()].some((name) => !canRedefine(exports, name));

@@ -32,6 +32,20 @@ export interface ModuleTarget {
   readonly onLoad: (exports: unknown, module: LoadedModule) => Replacements | undefined;
 }
 
+/** A CommonJS file of every installed copy of a package, such as `undici/index.js`, to look at and not to replace. */
+export function packageFile(path: string, onLoad: (exports: unknown) => void): ModuleTarget {
+  return {
+    files: [],
+    fileEndings: [path],
+    canBeEsm: false,
+    exportNames: [],
+    onLoad: (exports) => {
+      onLoad(exports);
+      return undefined;
+    },
+  };
+}
+
 export interface ModuleHookOptions {
   /** Told of a failure of our own; the program never sees it. */
   readonly onError: (place: string, error: unknown) => void;
@@ -74,13 +88,14 @@ export class ModuleHooks {
   }
 
   targetsOf(filename: string, specifier?: string): readonly ModuleTarget[] {
-    const exact = this.byFile.get(filename) ?? NONE;
-    if (this.byEnding.length === 0 && specifier === undefined) return exact;
+    const found = this.byFile.get(filename) ?? NONE;
+    if (this.byEnding.length === 0 && specifier === undefined) return found;
     const path = process.platform === 'win32' ? filename.replaceAll('\\', '/') : filename;
-    const byEnding = this.byEnding.filter(([ending]) => path.endsWith(ending)).map(([, target]) => target);
-    const bySpecifier =
-      specifier === undefined ? NONE : this.esmTargets.filter((target) => target.specifiers?.includes(specifier));
-    return [...new Set([...exact, ...byEnding, ...bySpecifier])];
+    const more = new Set(found);
+    for (const [ending, target] of this.byEnding) if (path.endsWith(ending)) more.add(target);
+    if (specifier !== undefined)
+      for (const target of this.esmTargets) if (target.specifiers?.includes(specifier) === true) more.add(target);
+    return [...more];
   }
 
   /** Asks the targets; the first replacement of a name holds. */

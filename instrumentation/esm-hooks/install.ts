@@ -2,7 +2,6 @@ import * as Module from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { LoadedModule, ModuleHooks, ModuleTarget } from '../module-hooks';
-import { whereAmI } from '../threads';
 import { FACADE_KEY } from './facade';
 import type { FacadeHost, FacadeModule } from './facade';
 import { Redirect, withoutQuery } from './redirect';
@@ -15,20 +14,19 @@ interface SyncHooks {
 
 interface HookingModule {
   registerHooks?(hooks: SyncHooks): { deregister(): void };
-  register(specifier: string, options: { parentURL: string; data: unknown }): void;
+  register(specifier: string, options: { data: unknown }): void;
 }
 
 /**
  * Hooks ES modules in this thread where the Node can (`registerHooks`, from 22.15), on the loader thread elsewhere.
- * The loader thread serves the workers too (seen on 20.20), so only the main thread registers there.
+ * A worker registers for itself: what the main thread registered does not reach it (seen on 20.20).
  */
 export function installEsmHooks(hooks: ModuleHooks): () => void {
   const endHost = installHost(hooks);
   const table = tableOf(hooks.esmTargets);
   const { registerHooks, register } = Module as unknown as HookingModule;
   if (registerHooks === undefined) {
-    if (whereAmI() === 'main')
-      register(join(__dirname, 'loader-thread.js'), { parentURL: pathToFileURL(__filename).href, data: table });
+    register(pathToFileURL(join(__dirname, 'loader-thread.js')).href, { data: table });
     return endHost;
   }
   const redirect = new Redirect(table);

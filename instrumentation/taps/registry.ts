@@ -11,7 +11,15 @@ export const taps = [
 
 /** Installs all taps; the returned function takes them out again. */
 export function installTaps(observer: ExchangeObserver, onFailure?: TapFailure): () => void {
-  const undo = taps.map((tap) => tap.install(observer, onFailure));
+  const undo: (() => void)[] = [];
+  for (const tap of taps) {
+    try {
+      undo.push(tap.install(observer, onFailure));
+    } catch (error) {
+      // One that does not fit this runtime must not take the others with it.
+      onFailure?.(`tap ${tap.id}`, error);
+    }
+  }
   return () => {
     for (const remove of undo.reverse()) remove();
   };

@@ -45,6 +45,8 @@ function oncePerFunction(wrap: WrapFunction): WrapFunction {
   return <F extends AnyFunction>(spec: DeclaredSpec, fn: F): F => {
     const known = wrappers.get(fn) ?? wrap(spec, fn);
     wrappers.set(fn, known);
+    // A barrel module exports the wrapper itself.
+    wrappers.set(known, known);
     return known as F;
   };
 }
@@ -108,7 +110,9 @@ class DeclaredEntry {
     if (Object.hasOwn(names, path)) return names[path] ?? path;
     const last = path.slice(path.lastIndexOf('.') + 1);
     if (last !== 'default') return last;
-    return fn.name !== '' && fn.name !== 'default' ? fn.name : basename(module.file, extname(module.file));
+    // esbuild calls an anonymous default export `<file>_default`.
+    const anonymous = fn.name === '' || fn.name === 'default' || fn.name.endsWith('_default');
+    return anonymous ? basename(module.file, extname(module.file)) : fn.name;
   }
 }
 

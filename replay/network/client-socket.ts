@@ -32,7 +32,7 @@ interface WriteRequest {
 
 export interface ClientSocketOptions {
   readonly timers: Timers;
-  /** The address that the name of the target stands for. */
+  /** The address that the name of the target stands for, unless the program resolves it by itself. */
   readonly address: string;
   readonly turn: (step: () => void) => void;
   readonly moved: () => void;
@@ -53,12 +53,14 @@ export class ClientSocket implements ClientEnd {
   readonly #timeout: SocketTimeout;
   readonly #handle: SocketHandle;
   #link: Link;
+  #address: string;
   #scope = new AsyncResource('TCPWRAP');
 
   constructor(socket: Socket, link: Link, options: ClientSocketOptions) {
     this.#socket = socket as Socket & SocketInternals;
     this.#link = link;
     this.#options = options;
+    this.#address = options.address;
     this.#timeout = new SocketTimeout(socket, options.timers);
     this.#handle = this.#createHandle();
     link.client = this;
@@ -107,12 +109,17 @@ export class ClientSocket implements ClientEnd {
   }
 
   fail(fault: NetworkFault): void {
-    this.#socket.destroy(networkError(fault, this.#link.target, this.#options.address));
+    this.#socket.destroy(networkError(fault, this.#link.target, this.#address));
   }
 
   /** The connection could not be made, or is lost. */
   abandon(error?: Error): void {
     this.#socket.destroy(error);
+  }
+
+  /** The name has this address. */
+  resolved(address: string): void {
+    this.#address = address;
   }
 
   /** The connection stands: says so as Node does. */
@@ -227,7 +234,7 @@ export class ClientSocket implements ClientEnd {
       asyncReset: () => {
         this.#scope = new AsyncResource('TCPWRAP');
       },
-      getpeername: (out: object) => this.#name(out, this.#options.address, this.#link.target.port),
+      getpeername: (out: object) => this.#name(out, this.#address, this.#link.target.port),
       getsockname: (out: object) => this.#name(out, OWN_ADDRESS, this.#link.localPort),
       shutdown: (request: { callback(): void }) => {
         this.#link.endUp();

@@ -112,7 +112,10 @@ export class Connector {
           socket.destroy(error);
           return;
         }
-        if (found !== undefined) socket.emit('lookup', null, found.address, found.family, request.target.host);
+        if (found !== undefined) {
+          client.resolved(found.address);
+          socket.emit('lookup', null, found.address, found.family, request.target.host);
+        }
         client.later(() => {
           if (!socket.destroyed) this.#options.onLink(client.link);
           this.#establish(socket, client, request);

@@ -16,10 +16,13 @@ export interface Responder {
   /** One separate `data` event at the client. */
   chunk(bytes: Uint8Array): void;
   end(trailers?: HeaderList): void;
+  /**
+   * What is given within `step` arrives in one read of the client, so that the program cannot act in between. Each
+   * chunk stays a `data` event of its own.
+   */
+  together(step: () => void): void;
   /** Breaks the connection off as the network would; without a fault the peer just closes. */
   destroy(fault?: string | NetworkFault): void;
-  /** What `steps` sends reaches the client in one delivery, as one read of a socket brings several pieces. */
-  together(steps: () => void): void;
   /** Nothing more can reach the client: answered, broken off, or the client is gone. */
   readonly closed: boolean;
   /** Called once if the client goes away before it has got the whole answer. */
@@ -65,7 +68,8 @@ export class Http1Responder implements Responder {
   #released = false;
   #delivered = false;
   #gone = false;
-  #held: { readonly bytes: Buffer; readonly onDelivery?: (() => void) | undefined }[] | undefined;
+  /** Pieces held back by `together`. */
+  #joined: Piece[] | undefined;
 
   constructor(link: Link, traits: RequestTraits, sink: PieceSink) {
     this.#link = link;
@@ -130,11 +134,29 @@ export class Http1Responder implements Responder {
     this.#ended = true;
     const onDelivery = (): void => this.#complete();
     if (this.#framing?.kind === 'chunked') {
-      this.#emit({ kind: 'bytes', bytes: wire(`0\r\n${fieldLines(trailers)}\r\n`), onDelivery });
+      this.#give({ kind: 'bytes', bytes: wire(`0\r\n${fieldLines(trailers)}\r\n`), onDelivery });
     }
     if (this.#released) return;
-    if (!complete || this.#peerCloses) this.#emit({ kind: 'end', onDelivery });
+    if (!complete || this.#peerCloses) this.#give({ kind: 'end', onDelivery });
     this.#release();
+  }
+
+  together(step: () => void): void {
+    if (this.#joined !== undefined) {
+      step();
+      return;
+    }
+    const joined: Piece[] = [];
+    const [beginsWithHead, wasReleased] = [this.#framing === undefined, this.#released];
+    this.#joined = joined;
+    try {
+      step();
+    } finally {
+      this.#joined = undefined;
+    }
+    const isChunked = this.#framing?.kind === 'chunked';
+    for (const piece of joinPieces(joined, { isChunked, beginsWithHead })) this.#sink.send(piece);
+    if (this.#released && !wasReleased) this.#sink.finished();
   }
 
   destroy(fault?: string | NetworkFault): void {
@@ -144,34 +166,9 @@ export class Http1Responder implements Responder {
 
     // The client has all of this answer, and the connection may carry the next one by now.
     if (this.#released) return;
-    if (fault === undefined) this.#emit({ kind: 'end' });
-    else this.#emit({ kind: 'break', fault: typeof fault === 'string' ? { code: fault } : fault });
+    if (fault === undefined) this.#give({ kind: 'end' });
+    else this.#give({ kind: 'break', fault: typeof fault === 'string' ? { code: fault } : fault });
     this.#release();
-  }
-
-  together(steps: () => void): void {
-    this.#held = [];
-    try {
-      steps();
-    } finally {
-      this.#flushHeld();
-    }
-  }
-
-  #emit(piece: Piece): void {
-    if (piece.kind === 'bytes' && this.#held !== undefined) this.#held.push(piece);
-    else {
-      this.#flushHeld();
-      this.#sink.send(piece);
-    }
-  }
-
-  #flushHeld(): void {
-    const held = this.#held ?? [];
-    this.#held = undefined;
-    if (held.length === 0) return;
-    const onDelivery = (): void => held.forEach((piece) => piece.onDelivery?.());
-    this.#sink.send({ kind: 'bytes', bytes: Buffer.concat(held.map((piece) => piece.bytes)), onDelivery });
   }
 
   /** The connection is gone. */
@@ -183,7 +180,7 @@ export class Http1Responder implements Responder {
 
   #send(bytes: Buffer): void {
     const last = this.#isSatisfied();
-    this.#emit({ kind: 'bytes', bytes, onDelivery: last ? () => this.#complete() : undefined });
+    this.#give({ kind: 'bytes', bytes, onDelivery: last ? () => this.#complete() : undefined });
 
     // A client sends its next request as soon as it has what the head announced: do not wait for `end`.
     if (last && !this.#peerCloses) this.#release();
@@ -197,12 +194,40 @@ export class Http1Responder implements Responder {
     this.#delivered = true;
   }
 
+  #give(piece: Piece): void {
+    if (this.#joined === undefined) this.#sink.send(piece);
+    else this.#joined.push(piece);
+  }
+
   #release(): void {
     if (this.#released) return;
-    this.#flushHeld();
     this.#released = true;
-    this.#sink.finished();
+    if (this.#joined === undefined) this.#sink.finished();
   }
+}
+
+/**
+ * Joins what can be read at once: everything in chunked coding, whose chunks the parser tells apart; else only the head
+ * and the first piece of the body, since two pieces in one read would be one `data` event.
+ */
+function joinPieces(
+  pieces: readonly Piece[],
+  { isChunked, beginsWithHead }: { isChunked: boolean; beginsWithHead: boolean },
+): Piece[] {
+  const joined: Piece[] = [];
+  for (const [at, piece] of pieces.entries()) {
+    const before = joined.at(-1);
+    const fits = isChunked || (beginsWithHead && at === 1);
+    if (fits && before?.kind === 'bytes' && piece.kind === 'bytes') {
+      const callbacks = [before.onDelivery, piece.onDelivery];
+      joined[joined.length - 1] = {
+        kind: 'bytes',
+        bytes: Buffer.concat([before.bytes, piece.bytes]),
+        onDelivery: () => callbacks.forEach((callback) => callback?.()),
+      };
+    } else joined.push(piece);
+  }
+  return joined;
 }
 
 /** Status line and fields as recorded: names, values, order and duplicates untouched. */

@@ -147,7 +147,10 @@ export class Http1Server {
       {
         method: request.method ?? 'GET',
         lastOnConnection,
-        onUpgrade: () => this.#options.onBlocked(`upgrade to ${request.headers.upgrade ?? 'another protocol'}`),
+        onUpgrade: () =>
+          this.#options.onBlocked(
+            `${request.headers.upgrade ?? 'another protocol'} over ${originOf(link.target, request.headers.host)}${request.url ?? ''}`,
+          ),
       },
       slot,
     );

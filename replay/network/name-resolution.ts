@@ -2,6 +2,7 @@ import dns from 'node:dns';
 import { isIP } from 'node:net';
 import { promisify } from 'node:util';
 import { ReenactError } from '../../instrumentation/schema/errors';
+import type { AnyFunction } from './patches';
 
 /** Every name stands for this address in a replay; it is reserved for documentation (RFC 5737), so it is nobody's. */
 const ADDRESS = '203.0.113.1';
@@ -31,12 +32,9 @@ export interface NameResolutionOptions {
   /** Whether the running code is our own, which uses the real network. */
   isReal(): boolean;
   onBlocked(what: string): void;
-  replace(owner: object, name: string, make: (original: Anything) => Anything): void;
+  replace(owner: object, name: string, make: (original: AnyFunction) => AnyFunction): void;
   turn(step: () => void): void;
 }
-
-// eslint-disable-next-line @typescript-eslint/no-explicit-any -- signatures of patched functions are their owners' matter
-type Anything = (this: any, ...args: any[]) => any;
 
 export interface Address {
   readonly address: string;
@@ -83,7 +81,7 @@ function answer(host: string, given: unknown): Address | Address[] {
   return options.all === true ? [address] : address;
 }
 
-function callbackLookup(options: NameResolutionOptions, original: Anything): Anything {
+function callbackLookup(options: NameResolutionOptions, original: AnyFunction): AnyFunction {
   function lookup(this: unknown, ...args: unknown[]): unknown {
     const done = args.at(-1);
 
@@ -98,19 +96,19 @@ function callbackLookup(options: NameResolutionOptions, original: Anything): Any
   }
 
   // Node's own carries an internal symbol by which `util.promisify` knows that the answer has two parts.
-  const promised = promiseLookup(options, promisify(original) as Anything);
+  const promised = promiseLookup(options, promisify(original) as AnyFunction);
   Object.defineProperty(lookup, promisify.custom, { value: promised });
   return lookup;
 }
 
-function promiseLookup(options: NameResolutionOptions, original: Anything): Anything {
+function promiseLookup(options: NameResolutionOptions, original: AnyFunction): AnyFunction {
   return async function lookup(this: unknown, host: unknown, given?: unknown): Promise<unknown> {
     if (options.isReal() || !isName(host)) return original.call(this, host, given) as unknown;
     return answer(host ?? '', given);
   };
 }
 
-function refusing(options: NameResolutionOptions, original: Anything, what: string): Anything {
+function refusing(options: NameResolutionOptions, original: AnyFunction, what: string): AnyFunction {
   return function refused(this: unknown, ...args: unknown[]): unknown {
     const done = args.at(-1);
     if (options.isReal() || typeof done !== 'function') return original.apply(this, args);
@@ -120,7 +118,7 @@ function refusing(options: NameResolutionOptions, original: Anything, what: stri
   };
 }
 
-function rejecting(options: NameResolutionOptions, original: Anything, what: string): Anything {
+function rejecting(options: NameResolutionOptions, original: AnyFunction, what: string): AnyFunction {
   return async function refused(this: unknown, ...args: unknown[]): Promise<unknown> {
     if (options.isReal()) return original.apply(this, args) as unknown;
     throw refusal(options, what, args[0]);

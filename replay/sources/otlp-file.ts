@@ -7,12 +7,13 @@ import { ReenactError } from '../../instrumentation/schema/errors';
 import { ATTRIBUTES } from '../../instrumentation/schema/attributes';
 import type { Recording } from '../../instrumentation/schema/records';
 import { readLines } from '../log/json-lines';
+import { formatOf, readFrames } from './framed-file';
 import { selectRuns, startOf, type SourceQuery, type TraceSource } from './trace-source';
 
-/** Files of a folder that are read: OTLP JSON lines, as the Collector's file exporter names and rotates them. */
-const FILES = /\.(jsonl|json|ndjson)(\.gz)?$/;
+/** Files of a folder that are read, as the Collector's file exporter names and rotates them. */
+const FILES = /\.(jsonl|json|ndjson|proto|pb)(\.gz)?$/;
 
-/** OTLP JSON lines: a file, or a folder of them. */
+/** What the Collector's file exporter and ours write: a file, or a folder of them. */
 export function otlpFileSource(path: string): TraceSource {
   const read = (): Promise<Recording[]> => readRuns(path);
   return {
@@ -54,10 +55,14 @@ function filesOf(path: string): string[] {
 }
 
 /**
- * Spans of ours in a file of OTLP JSON: one document a line, or one document over many lines.
+ * Spans of ours in a file of OTLP: JSON, one document a line or one over many lines, or length-prefixed messages.
  * @throws ReenactError LOG_INVALID, FILE_NOT_FOUND
  */
 export async function* readSpans(path: string): AsyncGenerator<ResourceSpan[]> {
+  if ((await formatOf(path)) === 'framed') {
+    for await (const spans of readFrames(path)) yield spans.filter(isOurs);
+    return;
+  }
   const whole: string[] = [];
   for await (const { text, number } of readLines(path, 'LOG_INVALID')) {
     const parsed = whole.length === 0 ? parse(text) : undefined;

@@ -84,6 +84,15 @@ const kinds: Record<string, RunOptions & { readonly needs?: 'stripping' | '--req
     },
     argv: ['--import', TSX, 'app.ts'],
   },
+  'TypeScript through tsx loaded before the preload': {
+    files: {
+      'package.json': '{"type":"module"}',
+      'tools.ts': ESM_TOOLS.replace('({ id })', '({ id }: { id: number })'),
+      'app.ts': IMPORT('./tools.js'),
+    },
+    before: ['--import', TSX],
+    argv: ['app.ts'],
+  },
   'TypeScript through tsx, CommonJS': {
     // `--import` with anything makes Node load this program as ESM, which tsx/cjs does not reach.
     needs: '--require',

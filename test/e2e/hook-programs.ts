@@ -69,6 +69,29 @@ if (where !== 'loader') {
 }
 `;
 
+/** A preload that counts how often the main file of a package is shown to it. */
+const UNDICI_PRELOAD = `
+import { installModuleHooks, packageFile } from '${ROOT}/instrumentation/module-hooks';
+
+const seen = packageFile('undici/index.js', (exports) => Object.assign(exports as object, { seen: ((exports as { seen?: number }).seen ?? 0) + 1 }));
+installModuleHooks([seen], { onError: (place, error) => console.error(place, error) });
+`;
+
+/** A preload that writes on which thread it runs. */
+const THREADS_PRELOAD = `
+import { appendFileSync } from 'node:fs';
+import { whereAmI } from '${ROOT}/instrumentation/threads';
+
+appendFileSync('__LOG__', JSON.stringify({ process: '', where: whereAmI() }) + '\\n');
+`;
+
+const PRELOADS = {
+  threads: THREADS_PRELOAD,
+  modules: MODULES_PRELOAD,
+  children: CHILDREN_PRELOAD,
+  undici: UNDICI_PRELOAD,
+};
+
 export interface HookedRun {
   readonly stdout: string;
   readonly stderr: string;
@@ -94,6 +117,8 @@ export interface RunOptions {
   readonly preload?: 'require' | 'import';
   /** Preloads an empty file in the same way, for comparison: `--import` alone changes how Node starts a program. */
   readonly unhooked?: boolean;
+  /** Arguments of Node before the preload. */
+  readonly before?: readonly string[];
   /** Run before the program, in its folder. */
   readonly prepare?: (folder: string) => void;
 }
@@ -103,10 +128,12 @@ export class HookPrograms {
   private readonly folder = realpathSync(mkdtempSync(join(tmpdir(), 'reenact hooks ')));
   private count = 0;
 
-  constructor(preload: 'modules' | 'children' = 'modules') {
+  constructor(preload: keyof typeof PRELOADS = 'modules') {
     symlinkSync(join(ROOT, 'node_modules'), join(this.folder, 'node_modules'));
-    const source = preload === 'modules' ? MODULES_PRELOAD : CHILDREN_PRELOAD;
-    writeFileSync(join(this.folder, 'preload.ts'), source.replace('__LOG__', join(this.folder, 'children.log')));
+    writeFileSync(
+      join(this.folder, 'preload.ts'),
+      PRELOADS[preload].replace('__LOG__', join(this.folder, 'children.log')),
+    );
     const hooks = 'instrumentation/esm-hooks';
     buildSync({
       entryPoints: { preload: join(this.folder, 'preload.ts'), 'loader-thread': join(ROOT, hooks, 'loader-thread.ts') },
@@ -141,10 +168,14 @@ export class HookPrograms {
     rmSync(log, { force: true });
     const file = options.unhooked === true ? this.emptyPreload : this.preload;
     const preload = options.preload === 'import' ? ['--import', pathToFileURL(file).href] : ['--require', file];
-    const result = await execute(options.node ?? process.execPath, [...preload, ...options.argv], {
-      cwd: folder,
-      env: { ...process.env, NODE_OPTIONS: '', HOOK_LOG: log },
-    });
+    const result = await execute(
+      options.node ?? process.execPath,
+      [...(options.before ?? []), ...preload, ...options.argv],
+      {
+        cwd: folder,
+        env: { ...process.env, NODE_OPTIONS: '', HOOK_LOG: log },
+      },
+    );
     const lines = existsSync(log)
       ? readFileSync(log, 'utf8')
           .split('\n')

@@ -137,7 +137,7 @@ export function samples(): AnyRecord[] {
       stdout: { sha256: 'ab', bytes: 12 },
       calls: 9,
       failures: { sink: 1 },
-      ambient: ['p\t\t0:0'],
+      ambient: ['p\t\t0:0', `c\t\t${'x'.repeat(3000)}`],
     },
   ];
 }

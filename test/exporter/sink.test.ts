@@ -39,7 +39,7 @@ const turns = (count: number, size: number): AnyRecord[] => {
 
 test('writes each record to a private file at once, and reads the run back', async () => {
   const dir = store();
-  const sink = createSink(config(dir), diagnostics);
+  const sink = createSink(config(dir), { diagnostics });
   const records = samples();
   for (const record of records) sink.write(record);
   const run = latestRun(dir);
@@ -55,13 +55,13 @@ test('writes each record to a private file at once, and reads the run back', asy
 
 test('opens nothing before the first record', () => {
   const dir = store();
-  createSink(config(dir), diagnostics).flushSync();
+  createSink(config(dir), { diagnostics }).flushSync();
   expect(fs.existsSync(dir)).toBe(false);
 });
 
 test('an id never becomes a path', () => {
   const dir = store();
-  const sink = createSink(config(dir), diagnostics);
+  const sink = createSink(config(dir), { diagnostics });
   sink.write({ ...exchange('{}'), runId: '../../evil', processPath: '..' });
   const names = fs.readdirSync(join(dir, 'runs'));
   expect(names).toEqual(['%2e.%2f..%2fevil']);
@@ -71,7 +71,7 @@ test('refuses a store that is a link to elsewhere', () => {
   const dir = store();
   const target = fs.mkdtempSync(join(tmpdir(), 'reenact-elsewhere-'));
   fs.symlinkSync(target, dir);
-  createSink(config(dir), diagnostics).write(exchange('{}'));
+  createSink(config(dir), { diagnostics }).write(exchange('{}'));
   expect(fs.readdirSync(target)).toEqual([]);
   expect(failures[0]?.[1]).toContain('link');
 });
@@ -79,7 +79,7 @@ test('refuses a store that is a link to elsewhere', () => {
 test('a store that cannot be made is counted and the records are kept until it can', () => {
   const dir = store();
   let now = 0;
-  const sink = createSink(config(join(dir, 'sub')), diagnostics, { now: () => now });
+  const sink = createSink(config(join(dir, 'sub')), { diagnostics, now: () => now });
   fs.mkdirSync(join(dir, '..'), { recursive: true });
   fs.writeFileSync(dir, 'a file in the way');
   sink.write(exchange('{"n":1}'));
@@ -105,7 +105,7 @@ test.each(['http/protobuf', 'http/json'])('sends the same spans over %s, gzipped
     OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip',
     OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=t%201',
   };
-  const sink = createSink(config(dir, env), diagnostics);
+  const sink = createSink(config(dir, env), { diagnostics });
   for (const record of samples()) sink.write(record);
   await sink.flush(10_000);
   expect(decodeSpans(receiver.spans)).toEqual(await readRun(dir, 'run-1'));
@@ -115,7 +115,7 @@ test.each(['http/protobuf', 'http/json'])('sends the same spans over %s, gzipped
 
 test('packs by bytes: no request is over 4 MB and a giant goes alone', async () => {
   const receiver = await receive();
-  const sink = createSink(config(store(), { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: receiver.url }), diagnostics);
+  const sink = createSink(config(store(), { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: receiver.url }), { diagnostics });
   for (let i = 0; i < 30; i++) sink.write(exchange(`${i}${'a'.repeat(i === 15 ? 5_000_000 : 300_000)}`));
   await sink.flush(20_000);
   expect(receiver.spans).toHaveLength(30);
@@ -129,7 +129,7 @@ test('halves what is too large, counts a giant that stays so, and partial succes
     return { status: 200, body: n === 8 ? '{"partialSuccess":{"rejectedSpans":"2","errorMessage":"no"}}' : '{}' };
   });
   const env = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: receiver.url, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' };
-  const sink = createSink(config(store(), env), diagnostics);
+  const sink = createSink(config(store(), env), { diagnostics });
   for (let i = 0; i < 8; i++) sink.write(exchange(`${i}${'a'.repeat(i === 5 ? 200_000 : 40_000)}`));
   await sink.flush(20_000);
   expect(receiver.spans).toHaveLength(7);
@@ -141,7 +141,7 @@ test('a hanging endpoint delays the end by no more than the deadline, and the ne
   const receiver = await receive(() => (hang ? 'hang' : undefined));
   const dir = store();
   const settings = config(dir, { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: receiver.url });
-  const sink = createSink(settings, diagnostics);
+  const sink = createSink(settings, { diagnostics });
   for (const record of turns(5, 100)) sink.write(record);
   const start = Date.now();
   await sink.flush(300);
@@ -159,7 +159,7 @@ test('a hanging endpoint delays the end by no more than the deadline, and the ne
 });
 
 test('an endpoint that refuses connections costs no time at the end', async () => {
-  const sink = createSink(config(store(), { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' }), diagnostics);
+  const sink = createSink(config(store(), { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' }), { diagnostics });
   sink.write(exchange('{}'));
   const start = Date.now();
   await sink.flush(1000);
@@ -170,7 +170,7 @@ test('an endpoint that refuses connections costs no time at the end', async () =
 test('a full queue is sent from the file', async () => {
   let down = true;
   const receiver = await receive(() => (down ? { status: 503, headers: { 'retry-after': '0' } } : undefined));
-  const sink = createSink(config(store(), { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: receiver.url }), diagnostics);
+  const sink = createSink(config(store(), { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: receiver.url }), { diagnostics });
   for (let i = 0; i < 40; i++) sink.write(exchange(`${i}${String(i).repeat(250_000)}`));
   await sink.flush(1000);
   expect(receiver.spans).toHaveLength(0);
@@ -186,10 +186,9 @@ test('a read-only store keeps the program and the sending going', async () => {
   const dir = store();
   fs.mkdirSync(dir);
   fs.chmodSync(dir, 0o500);
-  const sink = createSink(
-    config(join(dir, 'no', 'store'), { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: receiver.url }),
+  const sink = createSink(config(join(dir, 'no', 'store'), { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: receiver.url }), {
     diagnostics,
-  );
+  });
   sink.write(exchange('{}'));
   await sink.flush(10_000);
   expect(receiver.spans).toHaveLength(1);

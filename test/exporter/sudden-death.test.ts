@@ -32,7 +32,7 @@ test('a process killed by SIGKILL keeps every record that was written', async ()
 
 test('a last line that is cut is named and the rest is read', async () => {
   const store = join(folder(), '.reenact');
-  const sink = createSink(readConfig({ REENACT_DIR: store }, tmpdir()), { failed: () => undefined });
+  const sink = createSink(readConfig({ REENACT_DIR: store }, tmpdir()), { diagnostics: { failed: () => undefined } });
   for (let i = 0; i < 3; i++) sink.write(exchange(`{"n":${i},"separator":"\u2028"}`));
   const file = latestRun(store)?.files[0] as string;
   fs.truncateSync(file, fs.statSync(file).size - 100);

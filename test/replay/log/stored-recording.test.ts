@@ -108,7 +108,7 @@ function longRun(turns: number, size: number): { run: SampleRun; distinct: strin
 }
 
 test('a compact log of growing requests takes at most 1.3 times its distinct bytes, both packed', () => {
-  const { run, distinct } = longRun(60, 20_000);
+  const { run, distinct } = longRun(30, 20_000);
   const line = serializeLog(onlyLog(run.recording()), { compact: true });
   expect(gzipSync(line).length).toBeLessThanOrEqual(1.3 * gzipSync(distinct).length);
 });

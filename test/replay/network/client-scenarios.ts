@@ -213,8 +213,15 @@ export const FETCH_SCENARIOS: Readonly<Record<string, Scenario>> = {
     FETCHED.map((path) => [`fetches ${path}`, (port: number) => fetched(`http://127.0.0.1:${port}${path}`)]),
   ),
   'aborts a fetch that waits': (port) => fetched(`http://127.0.0.1:${port}/wait`, { signal: AbortSignal.timeout(30) }),
-  'aborts a fetch in the middle of the body': (port) =>
-    fetched(`http://127.0.0.1:${port}/stall`, { signal: AbortSignal.timeout(60) }),
+  'aborts a fetch in the middle of the body': async (port) => {
+    const controller = new AbortController();
+    const response = await fetch(`http://127.0.0.1:${port}/stall`, { signal: controller.signal });
+    const reader = response.body?.getReader();
+    const first = await reader?.read();
+    controller.abort();
+    const error = await reader?.read().catch((reason: unknown) => reason);
+    return [Buffer.from(first?.value ?? '').toString(), (error as Error).name, (error as Error).message];
+  },
   'cancels a body and fetches again': async (port) => {
     const response = await fetch(`http://127.0.0.1:${port}/stall`);
     await response.body?.cancel();

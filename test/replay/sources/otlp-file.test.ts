@@ -2,6 +2,8 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import type { OtlpRequest } from '../../../exporter/otlp';
+import { loadOtlpProto } from '../../../exporter/otlp-proto';
 import { createEncoderState, encodeRecord } from '../../../exporter/span-encoder';
 import { buildLogs } from '../../../replay/log/build-log';
 import { otlpFileSource } from '../../../replay/sources/otlp-file';
@@ -89,6 +91,30 @@ test('a line that is no JSON is named', async () => {
   const path = write('cut.jsonl', `${lines(runOf('a'))}{"resourceSpans":[`);
   await expect(sessions(path)).rejects.toThrow(code('LOG_INVALID'));
   await expect(sessions(path)).rejects.toThrow(/cut\.jsonl:4/);
+});
+
+const framed = (messages: readonly Uint8Array[]): Buffer =>
+  Buffer.concat(
+    messages.flatMap((message) => {
+      const length = Buffer.alloc(4);
+      length.writeUInt32BE(message.length);
+      return [length, Buffer.from(message)];
+    }),
+  );
+
+test.each([
+  ['protobuf', (document: object) => loadOtlpProto().encodeRequest(document as OtlpRequest)],
+  ['JSON', (document: object) => Buffer.from(JSON.stringify(document))],
+])('length-prefixed messages of %s are read, packed too', async (name, encode) => {
+  const content = framed([...documents(runOf('a')), ...documents(runOf('b'))].map(encode));
+  expect(await sessions(write(`${name}.pb`, content))).toEqual(['s-a', 's-b']);
+  expect(await sessions(write(`${name}.pb.gz`, gzipSync(content)))).toEqual(['s-a', 's-b']);
+  await expect(sessions(write(`cut-${name}.pb`, content.subarray(0, -3)))).rejects.toThrow(/middle of a message/);
+});
+
+test('zstd is named, with what to do', async () => {
+  const path = write('z.jsonl', Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, 0, 0, 0]));
+  await expect(sessions(path)).rejects.toThrow(/zstd/);
 });
 
 test('a path where nothing is is named', async () => {

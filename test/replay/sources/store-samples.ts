@@ -13,7 +13,7 @@ export function emptyStore(): string {
 /** Writes runs into a local store with the sink that recorded processes use. */
 export function writeStore(store: string, ...runs: SampleRun[]): string {
   for (const run of runs) {
-    const sink = createSink(readConfig({ REENACT_DIR: store }, '/'), { failed: (place, error) => fail(place, error) });
+    const sink = createSink(readConfig({ REENACT_DIR: store }, '/'), { failed: fail });
     for (const record of run.records()) sink.write(record);
     sink.flushSync();
   }

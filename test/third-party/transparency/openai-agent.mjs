@@ -71,6 +71,8 @@ const scenarios = {
     return (await read(stream)).length;
   },
   abortBefore: async () => {
+    // The aborted call is never sent; a recording without any call cannot be replayed.
+    await completions.create(ask);
     const controller = new AbortController();
     const call = completions.create({ ...ask, model: 'endless', stream: true }, { signal: controller.signal });
     controller.abort();
