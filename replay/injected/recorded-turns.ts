@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { asProviderRequest } from '../../instrumentation/llm-client';
 import type { Provider } from '../../instrumentation/providers/provider';
 import { providers } from '../../instrumentation/providers/registry';
@@ -37,14 +38,19 @@ export function kindOf(call: AskedCall): string {
 
 /** One key function for what was recorded and what is asked. */
 export function exactKeyOf(call: AskedCall): string {
-  return `${kindOf(call)}\n${canonicalJson(call.request)}`;
+  return digest(`${kindOf(call)}\n${canonicalJson(call.request)}`);
+}
+
+/** Conversations repeat their histories, so keys written out would grow with the square of their length. */
+function digest(key: string): string {
+  return createHash('sha256').update(key).digest('base64');
 }
 
 /** Ids are renamed in conversations only: in the arguments of a tool an id is what the call is about. */
 function renamedKeyOf(call: AskedCall): string {
   if (call.type !== 'llm_call') return exactKeyOf(call);
   const body = Buffer.from(JSON.stringify(call.request));
-  return canonicalKey({ method: 'POST', url: '/', headers: [], body }, []);
+  return digest(canonicalKey({ method: 'POST', url: '/', headers: [], body }, []));
 }
 
 /** The wire format of a turn: as recorded, else by the look of its answer. */

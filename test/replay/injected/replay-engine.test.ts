@@ -404,3 +404,56 @@ test('reading on in a stream that was given up is an error, not silence', async 
   expect(await first(new ReplayEngine(log).createReplayClient(), false)).toBe(2);
   expect(await first(new ReplayEngine(log).createReplayClient(), true).catch(code)).toBe('REPLAY_EXHAUSTED');
 });
+
+test('turns whose last user text is equal keep their own answers', async () => {
+  const turns = async (client: RecordingClient): Promise<unknown[]> => {
+    const messages: { role: string; content: unknown }[] = [];
+    const out: unknown[] = [];
+    for (let i = 0; i < 3; i++) {
+      messages.push({ role: 'user', content: 'again' });
+      const { id, content } = await client.createMessage({ ...ask(''), messages });
+      messages.push({ role: 'assistant', content });
+      out.push(id);
+    }
+    return out;
+  };
+  let recorded: unknown[] = [];
+  const log = await record(async (client) => (recorded = await turns(client)));
+  expect(new Set(recorded).size).toBe(3);
+  expect(await turns(new ReplayEngine(log).createReplayClient())).toEqual(recorded);
+});
+
+test('100 parallel equal and different calls each get the answer of their own', async () => {
+  const calls = (client: RecordingClient): Promise<unknown[]> =>
+    Promise.all(Array.from({ length: 100 }, (_, i) => client.callTool('draw', { group: i % 7 }, () => Math.random())));
+  let recorded: unknown[] = [];
+  const log = await record(async (client) => (recorded = await calls(client)));
+  const engine = new ReplayEngine(log);
+  expect(await calls(engine.createReplayClient())).toEqual(recorded);
+  expect(engine.report()).toMatchObject({ faithful: true, exact: 100 });
+});
+
+test('an agent with a heartbeat is replayed all the same', async () => {
+  const log = await record(agent);
+  const heartbeat = setInterval(() => undefined, 5);
+  try {
+    const engine = new ReplayEngine(log);
+    await agent(engine.createReplayClient());
+    expect(engine.report().faithful).toBe(true);
+  } finally {
+    clearInterval(heartbeat);
+  }
+});
+
+test('a log full of hostile names is replayed as data', async () => {
+  const log = JSON.parse(`{
+    "sessionId": "../../etc", "agentVersion": "", "promptVersion": "", "startedAt": "2026-01-01T00:00:00.000Z",
+    "turns": [{ "turnId": "__proto__", "timestamp": "2026-01-01T00:00:00.000Z", "type": "tool_call", "durationMs": 1,
+      "request": { "name": "__proto__", "args": { "__proto__": { "polluted": true } } },
+      "response": { "result": { "__proto__": { "polluted": true } } } }]
+  }`) as ExecutionLog;
+  const args = JSON.parse('{ "__proto__": { "polluted": true } }') as Record<string, unknown>;
+  const result = await new ReplayEngine(log).createReplayClient().callTool<unknown>('__proto__', args, () => 0);
+  expect(Object.hasOwn(result as object, '__proto__')).toBe(true);
+  expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+});
