@@ -180,8 +180,15 @@ function assemble(runId: string, spans: ReadSpan[]): Recording {
     formatVersion: spans[0]?.text.v ?? FORMAT_VERSION,
     runId,
     processes: all.filter((record): record is ProcessRecord => record.kind === 'process'),
-    exits: all.filter((record): record is ProcessExitRecord => record.kind === 'exit'),
-    sessions,
+    // A process that went on after its first end writes its end again.
+    exits: lastOf(
+      all.filter((record): record is ProcessExitRecord => record.kind === 'exit'),
+      (exit) => exit.processPath,
+    ),
+    sessions: lastOf(
+      sessions,
+      ({ processPath, sessionId, scope, phase }) => `${processPath}\n${sessionId}\n${scope}\n${phase}`,
+    ),
     calls,
     ambient: all.flatMap((record) => {
       const lines = 'ambient' in record ? record.ambient : undefined;
@@ -190,6 +197,11 @@ function assemble(runId: string, spans: ReadSpan[]): Recording {
     }),
     gaps,
   };
+}
+
+/** The last item of each key, in order. */
+function lastOf<T>(items: readonly T[], key: (item: T) => string): T[] {
+  return [...new Map(items.map((item) => [key(item), item])).values()];
 }
 
 const path = (read: ReadSpan): string => read.search(ATTRIBUTES.process) ?? '';

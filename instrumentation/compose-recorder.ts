@@ -7,6 +7,7 @@ import { installRandom, isSeededByFlag } from './ambient/random';
 import { recordingClock, recordingDraws, recordingTimers, scopedRandom } from './ambient/recording-sources';
 import { installTimerObserver } from './ambient/timers';
 import type { CallGate } from './call-gate';
+import { installChildInheritance } from './child-processes';
 import type { Config } from './config';
 import type { Diagnostics } from './diagnostics';
 import { createFilter } from './exclusions';
@@ -26,6 +27,8 @@ export interface Composition {
   readonly config: Config;
   readonly diagnostics: Diagnostics;
   readonly gate: CallGate;
+  /** The file that children and workers load first. */
+  readonly preloadPath: string;
   readonly sink: RecordSink;
   readonly redact: <R extends CallRecord>(record: R) => R;
   readonly redactArgv: (argv: readonly string[]) => readonly string[];
@@ -57,7 +60,7 @@ export function composeRecorder(composition: Composition): Composed {
   const recorder = new Recorder({
     runId,
     processPath: config.processPath,
-    defaultSessionId: config.sessionId ?? replay?.defaultSessionId ?? runId,
+    defaultSessionId: config.sessionId ?? replay?.defaultSessionId ?? sessionOf(runId, config.processPath),
     clock: replay?.clock ?? { now: realNow },
     ids,
     sink: composition.sink,
@@ -82,7 +85,40 @@ export function composeRecorder(composition: Composition): Composed {
   const runtime = new Runtime(recorder, composition.gate);
   setActiveRuntime(runtime);
   diagnostics.guard('module hooks', () => installHooks(config, runtime, diagnostics));
+  diagnostics.guard('inheritance', () => inherit(composition, runId));
   return { recorder, output };
+}
+
+/** Without any API call: one session per process. */
+function sessionOf(runId: string, processPath: string): string {
+  return processPath === '0' ? runId : `${runId}.${processPath}`;
+}
+
+/** Variables by which children and workers of a replay find its input and leave their reports. */
+const REPLAY_VARIABLES = ['REENACT_REPLAY', 'REENACT_REPLAY_FILE', 'REENACT_REPLAY_OPTIONS', 'REENACT_REPORT_DIR'];
+
+function inherit({ config, preloadPath, diagnostics }: Composition, runId: string): void {
+  const passedOn = [...REPLAY_VARIABLES, 'REENACT_SPOOL', 'REENACT_DEBUG', 'REENACT_PAYLOAD'].flatMap(
+    (name): [string, string][] => {
+      const value = process.env[name];
+      return value === undefined ? [] : [[name, value]];
+    },
+  );
+  const ordinals = { child: 0, worker: 0 };
+  installChildInheritance({
+    preloadPath,
+    variables: {
+      ...Object.fromEntries(passedOn),
+      REENACT_MODE: config.mode,
+      REENACT_RUN_ID: runId,
+      REENACT_DIR: config.store,
+      ...(config.configPath !== undefined && { REENACT_CONFIG: config.configPath }),
+      ...(config.sessionId !== undefined && { REENACT_SESSION: config.sessionId }),
+    },
+    processPath: config.processPath,
+    nextOrdinal: (kind) => ++ordinals[kind],
+    onError: (place, error) => diagnostics.failed(place, error),
+  });
 }
 
 function factsOf(

@@ -45,6 +45,8 @@ export interface Config {
   readonly debug: boolean;
   /** Folder that module names of the file are resolved from. */
   readonly configDir: string;
+  /** Absolute path of the configuration file, when there is one. */
+  readonly configPath: string | undefined;
   readonly file: ConfigFile;
   /** OTLP settings, from the `OTEL_*` variables of the OpenTelemetry specification. */
   readonly otlp: {
@@ -78,6 +80,7 @@ export function readConfig(env: Env = process.env, cwd: string = process.cwd()):
     replayRef: env['REENACT_REPLAY'] || undefined,
     debug: env['REENACT_DEBUG'] === '1',
     configDir: resolve(configPath, '..'),
+    configPath: existsSync(configPath) ? configPath : undefined,
     file: readConfigFile(configPath, env['REENACT_CONFIG'] !== undefined),
     otlp: readOtlp(env),
     serviceName:

@@ -85,6 +85,7 @@ export class Recorder implements ExchangeObserver {
   private seq = 0;
   private calls = 0;
   private processWritten = false;
+  private closedAs: string | undefined;
 
   constructor(options: RecorderOptions) {
     this.options = options;
@@ -259,7 +260,11 @@ export class Recorder implements ExchangeObserver {
     const { diagnostics, sink } = this.options;
     diagnostics.guard('end of the process', () => {
       for (const exchange of [...this.open]) exchange.end('open');
-      if (!this.processWritten) return;
+      // At a natural end this runs before the last flush and again at `exit`: once more only if something came after.
+      const state = `${this.calls} ${exit.exitCode} ${exit.stdout?.bytes} ${exit.stderr?.bytes}`;
+      if (!this.processWritten || state === this.closedAs) return;
+      this.closedAs = state;
+      this.rootSession.ended = false;
       this.endSession(this.rootSession);
       const ambient = this.ambient.drain();
       const failures = diagnostics.failures;

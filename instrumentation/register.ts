@@ -16,9 +16,12 @@ import { ReenactError } from './schema/errors';
 import type { RecordSink } from './schema/records';
 import { activeRuntime } from './runtime';
 import { whereAmI } from './threads';
+import { inheritedVariables } from './worker-threads';
 
 /** How long the end of the program may wait for the endpoint. */
 const EXIT_FLUSH_MS = 900;
+const BACKLOG_DELAY_MS = 1_000;
+const BACKLOG_MS = 5_000;
 
 register();
 
@@ -29,7 +32,8 @@ function register(): void {
   if (activeRuntime() !== undefined) return;
   let config: Config;
   try {
-    config = readConfig();
+    // A worker gets its variables apart from the environment that the program gave it.
+    config = readConfig({ ...process.env, ...inheritedVariables() });
   } catch (error) {
     return refuse(error);
   }
@@ -45,7 +49,15 @@ function register(): void {
 /** What is wrong with the settings ends the process before the program starts: an unknown mode is never success. */
 function refuse(error: unknown): void {
   const known = error instanceof ReenactError;
-  process.stderr.write(`reenact: ${known ? error.code : 'INTERNAL'} ${(error as Error).message}\n`);
+  const code = known ? error.code : 'INTERNAL';
+  const directory = process.env['REENACT_REPORT_DIR'];
+  if (directory !== undefined) {
+    // The command that started this process tells the person.
+    const { writeFatal } = require('../replay/player/fatal-report') as typeof import('../replay/player/fatal-report');
+    writeFatal({ code, message: (error as Error).message }, directory);
+    process.exit(2);
+  }
+  process.stderr.write(`reenact: ${code} ${(error as Error).message}\n`);
   if (known) process.stderr.write(`${error.hint}\n`);
   process.exit(2);
 }
@@ -60,29 +72,45 @@ function startRecording(config: Config): void {
       config,
       diagnostics,
       gate: liveGate,
+      preloadPath: __filename,
       sink,
       redact: redactor.record,
       redactArgv: redactor.argv,
       hostSpans: hostSpans(untracked),
     });
     endWithProcess(composed, sink);
+    sendBacklog(config, untracked);
   });
 }
 
 /** Nothing is lost at a natural end (sent if it can be within a second), and the file is complete at any `exit`. */
 function endWithProcess({ recorder, output }: Composed, sink: RecordSink): void {
   let flushed = false;
-  process.on('beforeExit', () => {
+  const close = (exitCode: number): void => recorder.close({ exitCode, ...output.digests() });
+  process.on('beforeExit', (code) => {
     if (flushed || recorder.callCount === 0) return;
     flushed = true;
+    close(code);
     const keepAlive = originals.setTimeout(() => undefined, EXIT_FLUSH_MS);
     void sink.flush(EXIT_FLUSH_MS).finally(() => originals.clearTimeout(keepAlive));
   });
   process.on('exit', (code) => {
-    recorder.close({ exitCode: code, ...output.digests() });
+    close(code);
     const summary = recorder.options.diagnostics.summary();
     if (summary !== undefined) process.stderr.write(`${summary}\n`);
   });
+}
+
+/** What an earlier process could not send is sent in the background, once this one has settled. */
+function sendBacklog(config: Config, untracked: <T>(fn: () => T) => T): void {
+  if (config.otlp.url === undefined || !config.spool) return;
+  const later = originals.setTimeout(() => {
+    const { sendWaiting } = require('../exporter/send-spool') as typeof import('../exporter/send-spool');
+    void untracked(() => sendWaiting(config, BACKLOG_MS)).catch(() => {
+      // It stays in the files, and the next process or `reenact record` tries again.
+    });
+  }, BACKLOG_DELAY_MS);
+  later.unref();
 }
 
 function startReplaying(config: Config): void {
@@ -94,6 +122,7 @@ function startReplaying(config: Config): void {
   const replay = startReplay({
     config,
     diagnostics,
+    preloadPath: __filename,
     sink,
     redact: redactor.record,
     redactArgv: redactor.argv,

@@ -2,8 +2,6 @@
  * Composition root of a replayed process: reads the log, builds the player, puts the virtual network, clock and gate in
  * place, and writes the report when the process ends.
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { composeRecorder } from '../instrumentation/compose-recorder';
 import type { Composed, Composition } from '../instrumentation/compose-recorder';
 import type { Recorder } from '../instrumentation/recorder';
@@ -11,12 +9,13 @@ import type { WireRequest } from '../instrumentation/schema/records';
 import { installVirtualTimers } from './clock/install-timers';
 import { ReplayClock } from './clock/replay-clock';
 import { replayDraws } from './clock/replay-draws';
-import { VirtualTimers } from './clock/virtual-timers';
+import { socketTimers, VirtualTimers } from './clock/virtual-timers';
 import { mergeRecordings } from './log/recording-of-log';
 import { installVirtualNetwork } from './network/virtual-network';
 import type { VirtualNetwork } from './network/virtual-network';
 import { CORRELATION_HEADER, ExchangePlayer } from './player/exchange-player';
 import { hintFor } from './player/explain';
+import { writeReport } from './player/fatal-report';
 import { FunctionPlayer } from './player/function-player';
 import { recordingOfProcess } from './player/process-recording';
 import type { ProcessRecording } from './player/process-recording';
@@ -81,6 +80,7 @@ export function startReplay(parts: ReplayParts): Replay {
   });
   const network: VirtualNetwork = installVirtualNetwork({
     correlationHeader: CORRELATION_HEADER,
+    timers: socketTimers(timers),
     onCall: (call) => exchanges.onCall(call),
     onConnect: (target) => exchanges.onConnect(target),
     onBlocked: (what) => state.blocked(blockedBy(what)),
@@ -144,12 +144,6 @@ function blockedBy(what: string): Parameters<ReplayState['blocked']>[0] {
     hint: hintFor('blocked'),
     stack: new Error('blocked').stack ?? '',
   };
-}
-
-/** Writes the report for the parent; for the `exit` event. */
-export function writeReport(report: ProcessReport, directory: string): void {
-  mkdirSync(directory, { recursive: true });
-  writeFileSync(join(directory, `${report.processPath.replace(/[^\w.]/g, '_')}.json`), JSON.stringify(report));
 }
 
 /** Closes the recording of the replay and hands over its report when the process ends. */

@@ -15,8 +15,8 @@ export interface MessageSource {
   at(index: number): ViewMessage;
 }
 
-export const INPUT_BUDGET = 2048;
-export const OUTPUT_BUDGET = 4096;
+export const INPUT_BUDGET = 768;
+export const OUTPUT_BUDGET = 1536;
 const SYSTEM_BUDGET = 1024;
 const TOOLS_BUDGET = 1024;
 /** What the first message, when it is the system prompt, may take of the input. */

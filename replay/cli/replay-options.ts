@@ -7,7 +7,7 @@ import { DIVERGENCE_POLICIES } from '../player/report';
 import type { DivergencePolicy } from '../player/report';
 import { collect, listOption, textOption } from './command';
 import type { Invocation } from './command';
-import { checkSets, setText } from '../scenarios/set-texts';
+import { checkSets, setText } from '../player/set-texts';
 import { addSourceOption, resolveLogs, storeOf } from './source-options';
 import type { Resolved } from './source-options';
 

@@ -163,3 +163,17 @@ export class VirtualTimers {
     return this.wallSpeed;
   }
 }
+
+/** Timers for the idle timeouts of sockets: they follow virtual time and stand apart from the program's own. */
+export function socketTimers(timers: VirtualTimers): {
+  setTimeout: typeof setTimeout;
+  clearTimeout: typeof clearTimeout;
+} {
+  const identity: TimerIdentity = { scope: ' sockets', key: 'socket', ordinal: 0 };
+  const set = (fn: () => void, delay: number): VirtualTimer => {
+    const timer = new VirtualTimer(timers, { identity, kind: 'timeout', delay, fn });
+    timers.add(timer);
+    return timer;
+  };
+  return { setTimeout: set as unknown as typeof setTimeout, clearTimeout: (handle) => void timers.clear(handle) };
+}

@@ -19,7 +19,11 @@ export interface Overrides {
 
 interface Entry {
   readonly key: string;
-  readonly target: Override['target'] | { readonly by: 'everyLlm' };
+  readonly target:
+    | { readonly by: 'turn'; readonly turn: number }
+    | { readonly by: 'tool'; readonly name: string; readonly ordinal: number | undefined }
+    | { readonly by: 'llm'; readonly ordinal: number }
+    | { readonly by: 'everyLlm' };
   readonly pointer: string;
   readonly value: unknown;
 }
@@ -127,7 +131,7 @@ async function applied(
       : copy(given);
   if (value instanceof Error) throw value;
   if (pointer !== '') {
-    const override: Override = { text: key, target: { by: 'turn', turn: 1 }, pointer, value, isText: false };
+    const override: Override = { text: key, pointer, value, isText: false };
     return applyOverride(override, before);
   }
   if (call.type !== 'llm_call' || typeof value !== 'string') return value;

@@ -1,6 +1,6 @@
 import { ReenactError } from '../../instrumentation/schema/errors';
 import type { ExecutionLog } from '../../instrumentation/schema/execution-log';
-import { checkSets, fromOverrides, setText } from '../scenarios/set-texts';
+import { checkSets, fromOverrides, setText } from '../player/set-texts';
 import type { Overrides } from './call-overrides';
 import { copy } from './recorded-answer';
 

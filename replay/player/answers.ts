@@ -1,6 +1,6 @@
 import type { ReenactError } from '../../instrumentation/schema/errors';
 import type { ExchangeRecord, HeaderList, RecordedError } from '../../instrumentation/schema/records';
-import type { Responder } from '../network/virtual-network';
+import type { NetworkFault, Responder } from '../network/virtual-network';
 
 /** One piece of an answer at its place in the recorded order. */
 export interface AnswerPiece {
@@ -28,7 +28,7 @@ export function answerReleases(record: ExchangeRecord, responder: Responder): An
   }
   const end = (run: () => void): number => pieces.push({ seq: record.seqEnd, ms: record.endMs, run });
   if (record.outcome === 'cut' || (record.outcome === 'error' && response === undefined))
-    end(() => responder.destroy(socketCode(record.error)));
+    end(() => responder.destroy(socketFault(record.error)));
   else if (record.outcome === 'ok' || record.outcome === 'error') end(() => responder.end(response?.trailers));
   return pieces;
 }
@@ -37,27 +37,26 @@ export function answerReleases(record: ExchangeRecord, responder: Responder): An
  * The system error that broke the socket. A peer that just closed has none: undici then says `UND_ERR_SOCKET`, node:http
  * `aborted` or `socket hang up` with a code of its own making.
  */
-function socketCode(error: RecordedError | undefined): string | undefined {
-  return error?.code !== undefined && /^(read|write) E[A-Z]+/.test(error.message) ? error.code : undefined;
+function socketFault(error: RecordedError | undefined): NetworkFault | undefined {
+  const { code, message = '' } = error ?? {};
+  return code !== undefined && /^(read|write) E[A-Z]+/.test(message) ? { code, message } : undefined;
 }
 
 /** What a diverged call gets over HTTP: a 400 that SDKs do not retry. */
-export function divergenceReleases(error: ReenactError, responder: Responder): AnswerPiece[] {
-  const body = Buffer.from(
-    JSON.stringify({
-      type: 'error',
-      error: { type: 'reenact_divergence', code: error.code, message: `reenact: ${error.message}` },
-    }),
-  );
+export function answerDivergence(error: ReenactError, responder: Responder): void {
+  const text = JSON.stringify({
+    type: 'error',
+    error: { type: 'reenact_divergence', code: error.code, message: `reenact: ${error.message}` },
+  });
+  const body = Buffer.from(text);
   const headers: HeaderList = [
     ['content-type', 'application/json'],
     ['content-length', String(body.length)],
     ['x-should-retry', 'false'],
   ];
-  const piece = (run: () => void): AnswerPiece => ({ seq: 0, ms: 0, run });
-  return [
-    piece(() => responder.head({ status: 400, statusText: 'Bad Request', headers })),
-    piece(() => responder.chunk(body)),
-    piece(() => responder.end()),
-  ];
+  responder.together(() => {
+    responder.head({ status: 400, statusText: 'Bad Request', headers });
+    responder.chunk(body);
+    responder.end();
+  });
 }

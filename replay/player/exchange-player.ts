@@ -3,9 +3,9 @@ import type { ExchangeStart } from '../../instrumentation/exchange-observer';
 import type { Scope } from '../../instrumentation/context';
 import { originals } from '../../instrumentation/originals';
 import { describeExchange } from '../../instrumentation/providers/describe';
-import type { ExchangeRecord, WireRequest } from '../../instrumentation/schema/records';
+import type { ExchangeRecord, HeaderList, WireRequest } from '../../instrumentation/schema/records';
 import type { ConnectTarget, ConnectVerdict, IncomingCall, VirtualNetwork } from '../network/virtual-network';
-import { answerReleases, divergenceReleases } from './answers';
+import { answerDivergence, answerReleases } from './answers';
 import type { AnswerPiece } from './answers';
 import { overriddenExchange } from './overridden-exchange';
 import { originOf, routeOf } from './call-key';
@@ -139,13 +139,13 @@ export class ExchangePlayer implements ExchangeCorrelator {
 
   private refuseAsRecorded(record: ExchangeRecord): Promise<ConnectVerdict> {
     this.use(record, 'exact');
-    const { code = 'ECONNREFUSED', message } = record.error ?? { message: '' };
+    const { code = 'ECONNREFUSED', message = '', name = 'Error' } = record.error ?? {};
     return new Promise((resolve) => {
       this.parts.scheduler.add({
         seq: record.seqEnd,
         ms: record.endMs,
         sessionId: record.sessionId,
-        run: () => resolve({ refuse: { code, message } }),
+        run: () => resolve({ refuse: { code, message, name } }),
       });
     });
   }
@@ -240,14 +240,8 @@ export class ExchangePlayer implements ExchangeCorrelator {
   private diverge(call: WaitingCall): void {
     const divergence = this.explain('diverged', call);
     const error = this.parts.state.diverged(divergence);
-    const { responder } = call.incoming;
-    const now = this.parts.clock.now();
-    const [first, ...rest] = divergenceReleases(error, responder);
-    const run = (): void => {
-      first?.run();
-      for (const piece of rest) piece.run();
-    };
-    this.parts.scheduler.add({ seq: 0, ms: now, sessionId: '', run });
+    const run = (): void => answerDivergence(error, call.incoming.responder);
+    this.parts.scheduler.add({ seq: 0, ms: this.parts.clock.now(), sessionId: '', run });
   }
 
   private explain(
@@ -271,16 +265,17 @@ export class ExchangePlayer implements ExchangeCorrelator {
       this.liveCalls -= 1;
       this.parts.scheduler.wake();
     };
+    let trailers: HeaderList = [];
     const request = this.network?.forward(call.incoming.request, {
       head: (head) => responder.head(head),
       chunk: (bytes) => responder.chunk(bytes),
-      trailers: () => undefined,
+      trailers: (list) => (trailers = list),
       end: () => {
-        responder.end();
+        responder.end(trailers);
         done();
       },
-      error: (error) => {
-        responder.destroy(error.code);
+      error: ({ code = 'ECONNRESET', message, syscall }) => {
+        responder.destroy({ code, message, ...(syscall !== undefined && { syscall }) });
         done();
       },
     });

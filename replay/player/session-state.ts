@@ -3,7 +3,7 @@ import type { ExecutionLog } from '../../instrumentation/schema/execution-log';
 import type { ReplayClock } from '../clock/replay-clock';
 import type { VirtualTimers } from '../clock/virtual-timers';
 import type { ExplainContext } from './explain';
-import { parseOverride, resolveOverrides } from './overrides';
+import { resolveOverrides } from './overrides';
 import type { Override, ResolvedOverrides } from './overrides';
 import type { Divergence, DivergencePolicy, ReplayOptions, Use } from './report';
 
@@ -31,7 +31,7 @@ export class ReplayState implements ExplainContext {
     this.policy = parts.options.onDivergence;
     this.clock = parts.clock;
     this.timers = parts.timers;
-    this.overrides = resolveOverrides(parts.options.overrides.map(parseOverride), parts.logs);
+    this.overrides = resolveOverrides(parts.options.overrides, parts.logs);
     for (const log of parts.logs) {
       log.turns.forEach((turn, index) => turn.spanIds?.forEach((spanId) => this.turns.set(spanId, index + 1)));
     }

@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path';
-import { checkSets, fromOverrides, setText } from './set-texts';
+import { checkSets, fromOverrides, setText } from '../player/set-texts';
 import { replayCommand } from '../drivers/script';
 import { readLogs } from '../log/log-file';
 import type { ReplayDocument } from '../player/report';

@@ -4,7 +4,7 @@ import { parseAssertion } from '../../scenarios/assertions';
 import type { AssertionSpec } from '../../scenarios/assertions';
 import { writePromoted } from '../../scenarios/promote';
 import type { Runner } from '../../scenarios/promote';
-import { checkSets, toOverrides } from '../../scenarios/set-texts';
+import { checkSets, toOverrides } from '../../player/set-texts';
 import type { CommandDefinition, Invocation } from '../command';
 import { collect, listOption, required, textOption } from '../command';
 import { readPolicy, recordedCommand } from '../replay-options';

@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecutionLog, ExecutionTurn } from '../../../instrumentation/schema/execution-log';
-import { checkSets, fromOverrides, setText, toOverrides } from '../../../replay/scenarios/set-texts';
+import { checkSets, fromOverrides, setText, toOverrides } from '../../../replay/player/set-texts';
 
 const turn = (type: ExecutionTurn['type'], name: string): ExecutionTurn => ({
   turnId: name,

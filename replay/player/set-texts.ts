@@ -10,9 +10,17 @@ export interface CheckedSet {
   readonly target: string;
   /** JSON, or the plain text of a model's answer; `@FILE` read in. */
   readonly value: string;
+  /** The turn meant; undefined for every call of a tool, recorded or not. */
+  readonly turn: ExecutionTurn | undefined;
+  /** The tool meant by a bare name. */
+  readonly everyCallOf: string | undefined;
+  readonly pointer: string;
+  /** The value is the text of an answer, not JSON. */
+  readonly isText: boolean;
 }
 
 interface Target {
+  readonly everyCallOf?: string;
   /** The turns meant; undefined for every call of a tool, recorded or not. */
   readonly turn: ExecutionTurn | undefined;
   readonly isLlm: boolean;
@@ -33,7 +41,17 @@ export function checkSets(texts: readonly string[], logs: readonly ExecutionLog[
       throw new ReenactError('SET_INVALID', `${target} was inferred from the messages and runs for real in a replay`, {
         hint: 'Declare the tool in reenact.config.json, or wrap it with tool(name, fn), and record again.',
       });
-    return { target, isLlm: found.isLlm, value: readValue(text.slice(at + 1), { target, found, cwd }) };
+    const value = readValue(text.slice(at + 1), { target, found, cwd });
+    const { isLlm, turn, everyCallOf, pointer } = found;
+    return {
+      target,
+      isLlm,
+      value,
+      turn,
+      everyCallOf,
+      pointer,
+      isText: isLlm && pointer === '' && !/^[{["]/.test(value),
+    };
   });
 }
 
@@ -94,7 +112,10 @@ function findTarget(target: string, logs: readonly ExecutionLog[]): Target {
       (turn) => turn.request['name'] === tool[1],
     );
   const every = /^tool:([^#]+)$/s.exec(target);
-  if (every !== null) return { turn: undefined, isLlm: false, pointer: pointerOf(every[1] ?? '', logs) };
+  if (every !== null) {
+    const [name, pointer] = splitName(every[1] ?? '', logs);
+    return { turn: undefined, isLlm: false, pointer, everyCallOf: name };
+  }
   throw new ReenactError('SET_INVALID', `--set ${target}=… does not name a turn`, {
     hint: 'Name a turn by its number, tool:NAME#k, llm#k or tool:NAME, each with an optional /json/pointer.',
   });
@@ -127,15 +148,14 @@ function findNth(
   return { turn, isLlm: wanted.isLlm, pointer: wanted.pointer };
 }
 
-/** The pointer behind a bare tool name. A tool's own name may hold a slash, so names in the log go first. */
-function pointerOf(text: string, logs: readonly ExecutionLog[]): string {
+/** A bare tool name and the pointer behind it. A tool's own name may hold a slash, so names in the log go first. */
+function splitName(text: string, logs: readonly ExecutionLog[]): [name: string, pointer: string] {
   const names = logs.flatMap((log) => log.turns).map((turn) => String(turn.request['name'] ?? ''));
   const known = names
     .filter((name) => name !== '' && (text === name || text.startsWith(`${name}/`)))
     .sort((a, b) => b.length - a.length)[0];
-  if (known !== undefined) return text.slice(known.length);
-  const slash = text.indexOf('/');
-  return slash < 0 ? '' : text.slice(slash);
+  const at = known?.length ?? text.indexOf('/');
+  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at)];
 }
 
 interface ValueContext {
