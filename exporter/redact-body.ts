@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import * as zlib from 'node:zlib';
 import type { HeaderList } from '../instrumentation/schema/records';
 import { difference } from './payload-codec';
-import type { Place } from './redact';
+import type { Place } from './redaction-place';
 import type { Tokens } from './redaction-key';
 import { CREDENTIAL_FIELD } from './redaction-rules';
 

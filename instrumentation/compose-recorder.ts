@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { installClock } from './ambient/clock';
-import type { ClockSource } from './ambient/clock';
+import type { ClockSource } from './ambient/clock-source';
 import { installCrypto } from './ambient/crypto';
 import type { DrawSource } from './ambient/crypto';
 import { installRandom, isSeededByFlag } from './ambient/random';
@@ -17,7 +17,7 @@ import { OutputDigests } from './output-digest';
 import { processFacts, realNow } from './process-facts';
 import { capturesContent, describeExchange } from './providers/describe';
 import { Recorder } from './recorder';
-import type { ExchangeCorrelator, HostSpans, RecorderClock } from './recorder';
+import type { ExchangeCorrelator, HostSpans, RecorderClock } from './recorder-options';
 import { Runtime, setActiveRuntime } from './runtime';
 import { installTaps } from './taps/registry';
 import type { CallRecord, RecordSink } from './schema/records';

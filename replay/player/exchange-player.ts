@@ -1,4 +1,4 @@
-import type { ExchangeCorrelator } from '../../instrumentation/recorder';
+import type { ExchangeCorrelator } from '../../instrumentation/recorder-options';
 import type { ExchangeStart } from '../../instrumentation/exchange-observer';
 import type { Scope } from '../../instrumentation/context';
 import { originals } from '../../instrumentation/originals';
