@@ -2,7 +2,6 @@ import type { Config } from '../instrumentation/config';
 import type { AnyRecord, RecordSink } from '../instrumentation/schema/records';
 import type { OtlpResource } from './otlp';
 import { OtlpBodies, requestFrame } from './otlp-body';
-import { OtlpClient } from './otlp-http';
 import { createEncoderState, encodeRecord, type EncoderState } from './span-encoder';
 import { type SpoolAccess, SpanSender } from './span-sender';
 import { openSpoolAccess } from './spool-access';
@@ -35,6 +34,12 @@ const QUEUE_WITHOUT_SPOOL = 64 * 1024 * 1024;
  */
 export function createSink(config: Config, options: SinkOptions): RecordSink {
   return new LocalFirstSink(config, options);
+}
+
+/** Only where spans are sent: node:https and zlib cost a program without an endpoint 8 ms at start. */
+function loadClient(): typeof import('./otlp-http') {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- needed at once, and only then
+  return require('./otlp-http') as typeof import('./otlp-http');
 }
 
 class LocalFirstSink implements RecordSink {
@@ -124,7 +129,7 @@ class LocalFirstSink implements RecordSink {
   private openSender(path: string): SpanSender {
     const { config, diag, options, timers } = this;
     const untracked = options.untracked ?? ((fn) => fn());
-    const client = new OtlpClient({
+    const client = new (loadClient().OtlpClient)({
       otlp: config.otlp,
       untracked,
       timers,

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import * as Module from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -16,6 +17,12 @@ interface SyncHooks {
 interface HookingModule {
   registerHooks?(hooks: SyncHooks): { deregister(): void };
   register(specifier: string, options: { data: unknown }): void;
+}
+
+/** Beside this file, or below the preload when both are bundled into one. */
+function loaderThreadFile(): string {
+  const beside = join(__dirname, 'loader-thread.js');
+  return existsSync(beside) ? beside : join(__dirname, 'esm-hooks', 'loader-thread.js');
 }
 
 /** What the hooks need of the installation they serve. */
@@ -37,7 +44,7 @@ export function installEsmHooks(hooks: EsmHost): () => void {
   const table = tableOf(hooks.esmTargets);
   const { registerHooks, register } = Module as unknown as HookingModule;
   if (registerHooks === undefined) {
-    register(pathToFileURL(join(__dirname, 'loader-thread.js')).href, { data: table });
+    register(pathToFileURL(loaderThreadFile()).href, { data: table });
     return endHost;
   }
   const redirect = new Redirect(table);
