@@ -35,6 +35,8 @@ export class Recorder implements ExchangeObserver {
   readonly scopes: ScopeStorage;
   readonly ambient = new AmbientWriter();
   readonly internalReads = new InternalReads();
+  /** Children and workers started so far. */
+  readonly childOrdinals = { child: 0, worker: 0 };
   readonly options: RecorderOptions;
   private readonly rootSession: SessionContext;
   private readonly open = new Set<ExchangeInProgress>();
