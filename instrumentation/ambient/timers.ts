@@ -37,7 +37,8 @@ export function isInternal(callee: (...args: never[]) => unknown, delay: unknown
 export function installTimerObserver(observer: TimerObserver): void {
   const observed = (kind: 'timeout' | 'interval', original: typeof originals.setTimeout) => {
     const timer = function (callback: Callback, delay?: number, ...args: unknown[]) {
-      if (typeof callback !== 'function' || isInternal(timer, delay)) return original(callback as never, delay, ...args);
+      if (typeof callback !== 'function' || isInternal(timer, delay))
+        return original(callback as never, delay, ...args);
       const fired = observer.created(kind, timerDelay(delay));
       const wrapped = function (this: unknown, ...passed: unknown[]): unknown {
         fired();
