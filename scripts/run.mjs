@@ -50,7 +50,7 @@ function buildWhenStale() {
   const sources = ['instrumentation', 'exporter', 'replay', 'tsconfig.json', 'tsconfig.build.json'];
   const newest = Math.max(...sources.map((name) => changed(join(root, name))));
   // A compilation that was cut off has not come to this file.
-  if (timeOf(join(dist, 'replay', 'register.js')) < newest) build();
+  if (timeOf(join(dist, 'replay', 'cli', 'main.js')) < newest) build();
 }
 
 const tasks = {
