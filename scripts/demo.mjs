@@ -32,18 +32,19 @@ for (const name of ['openai', '@anthropic-ai'])
 const out = (text = '') => process.stdout.write(`${text}\n`);
 const title = (text) => out(`\n── ${text} ${'─'.repeat(Math.max(0, WIDTH - 4 - text.length))}`);
 
-/** Text of ours, at the width of a terminal. */
-function say(text, { indent = '  ', end = '' } = {}) {
-  let line = indent;
-  for (const word of text.split(' ')) {
-    if (line.trim() !== '' && line.length + word.length + end.length > WIDTH) {
-      out(line.trimEnd() + end);
-      line = `${indent}${end && '  '}`;
+/** Words at the width of a terminal; `end` stands at the end of each line but the last. */
+function fold(words, { indent = '  ', end = '' } = {}) {
+  let line = '';
+  for (const word of words) {
+    if (line !== '' && indent.length + line.length + 1 + word.length + end.length > WIDTH) {
+      out(indent + line + end);
+      line = end === '' ? '' : ' ';
     }
-    line += `${word} `;
+    line += line === '' ? word : ` ${word}`;
   }
-  out(line.trimEnd());
+  out(indent + line);
 }
+const say = (text) => fold(text.split(' '));
 
 function fail(what, details = '') {
   out(`\nThe demo did not go as it should: ${what}\n${details}`);
@@ -87,9 +88,14 @@ function environment(extra) {
 
 /** Runs one command of ours; prints it as a person would type it. */
 function reenact(args, { quiet = false, env = {} } = {}) {
-  const shown = args.map((arg) => (/["#<> ]/.test(arg) ? `'${arg}'` : arg)).join(' ');
-  const set = Object.entries(env).map(([name, value]) => `${name}=${value} `);
-  if (!quiet) say(`$ ${set.join('')}npx reenact ${shown}`, { indent: '', end: ' \\' });
+  const set = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+  const shown = args.map((arg) => (/["#<> ]/.test(arg) ? `'${arg}'` : arg));
+  // An option stays on one line with its value.
+  const words = shown
+    .join('\n')
+    .replace(/^(--?\w[-\w]*)\n(?!-)/gm, '$1 ')
+    .split('\n');
+  if (!quiet) fold(['$', ...set, 'npx', 'reenact', ...words], { indent: '', end: ' \\' });
   const bin = join(root, 'bin', 'reenact.js');
   const settings = { cwd: folder, env: environment(env), encoding: 'utf8', timeout: 60_000 };
   return spawnSync(process.execPath, [bin, ...args], settings);
