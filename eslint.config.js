@@ -15,6 +15,11 @@ module.exports = tseslint.config(
     },
   },
   {
+    // The preload loads the replay and the backlog only when they are needed: `require`, because it must be at once.
+    files: ['instrumentation/register.ts'],
+    rules: { '@typescript-eslint/no-require-imports': 'off' },
+  },
+  {
     files: ['**/*.js', '**/*.cjs'],
     rules: { '@typescript-eslint/no-require-imports': 'off' },
     languageOptions: {

@@ -14,7 +14,7 @@ import { decodeChunkTable } from './chunk-table';
 import type { ExchangeBodies } from './exchange-bodies';
 import { decodeHeaders } from './header-codec';
 import { decodePiece, type PieceInfo } from './payload-codec';
-import type { ReadSpan, ReportGap } from './span-decoder';
+import type { ReadSpan, ReportGap } from './read-span';
 
 /** Reads a process or exit record. */
 export function decodeLife(read: ReadSpan, report: ReportGap): ProcessRecord | ProcessExitRecord | undefined {

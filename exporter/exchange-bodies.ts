@@ -1,6 +1,6 @@
 import type { HeaderList } from '../instrumentation/schema/records';
 import { applyDifference } from './payload-codec';
-import type { ReportGap } from './span-decoder';
+import type { ReportGap } from './read-span';
 
 interface StoredBody {
   readonly bytes: Buffer;

@@ -1,8 +1,7 @@
 import { isUtf8 } from 'node:buffer';
-import * as zlib from 'node:zlib';
 import type { HeaderList } from '../instrumentation/schema/records';
 import { difference } from './payload-codec';
-import type { Place } from './redact';
+import type { Place } from './redaction-place';
 import type { Tokens } from './redaction-key';
 import { CREDENTIAL_FIELD } from './redaction-rules';
 
@@ -25,12 +24,16 @@ export interface BodyContext {
   readonly key?: string;
 }
 
-/** Captured when the package loads. */
-const coders = {
-  gzip: [zlib.gunzipSync, zlib.gzipSync],
-  deflate: [zlib.inflateSync, zlib.deflateSync],
-  br: [zlib.brotliDecompressSync, zlib.brotliCompressSync],
-} as const;
+/** Loaded at the first compressed body: most programs never have one. */
+const zlib = (): typeof import('node:zlib') => process.getBuiltinModule('node:zlib');
+
+type Coder = (bytes: Uint8Array, options?: { maxOutputLength?: number }) => Buffer;
+
+const coders: Readonly<Record<string, () => readonly [decode: Coder, encode: Coder]>> = {
+  gzip: () => [zlib().gunzipSync, zlib().gzipSync],
+  deflate: () => [zlib().inflateSync, zlib().deflateSync],
+  br: () => [zlib().brotliDecompressSync, zlib().brotliCompressSync],
+};
 
 /** Largest decoded body that is looked into when it is compressed. */
 const MAX_DECODED = 64 * 1024 * 1024;
@@ -47,8 +50,9 @@ export function redactBody(body: Buffer, context: BodyContext): Buffer {
     .trim()
     .toLowerCase();
   if (coding === undefined || coding === '' || coding === 'identity') return redactPlain(body, context);
-  if (!Object.hasOwn(coders, coding)) return body;
-  const [decode, encode] = coders[coding as keyof typeof coders];
+  const load = Object.hasOwn(coders, coding) ? coders[coding] : undefined;
+  if (load === undefined) return body;
+  const [decode, encode] = load();
   let plain: Buffer;
   try {
     plain = decode(body, { maxOutputLength: MAX_DECODED });

@@ -15,11 +15,7 @@ import {
   secretShapes,
   TOKEN_ENDPOINT,
 } from './redaction-rules';
-
-/** Where a text stands, for a custom redaction function. */
-export interface Place {
-  readonly place: 'request' | 'response' | 'tool' | 'argv' | 'attribute';
-}
+import type { Place } from './redaction-place';
 
 /** A custom redaction: gives the text back, unchanged or not. Synchronous. */
 export type RedactFunction = (text: string, where: Place) => string;

@@ -2,7 +2,6 @@ import type { Config } from '../instrumentation/config';
 import type { AnyRecord, RecordSink } from '../instrumentation/schema/records';
 import type { OtlpResource } from './otlp';
 import { OtlpBodies, requestFrame } from './otlp-body';
-import { OtlpClient } from './otlp-http';
 import { createEncoderState, encodeRecord, type EncoderState } from './span-encoder';
 import { type SpoolAccess, SpanSender } from './span-sender';
 import { openSpoolAccess } from './spool-access';
@@ -29,15 +28,27 @@ export interface SinkOptions {
 const QUEUE_WITH_SPOOL = 8 * 1024 * 1024;
 const QUEUE_WITHOUT_SPOOL = 64 * 1024 * 1024;
 
+/** A sink that can be ended before its process does. */
+export interface LocalSink extends RecordSink {
+  /** Sends nothing any more; what waits stays in the file. */
+  close(): void;
+}
+
 /**
  * The sink of one recorded process: each record goes to the local file at once, and from there to the OTLP endpoint
  * when one is configured. Nothing is opened before the first record.
  */
-export function createSink(config: Config, options: SinkOptions): RecordSink {
+export function createSink(config: Config, options: SinkOptions): LocalSink {
   return new LocalFirstSink(config, options);
 }
 
-class LocalFirstSink implements RecordSink {
+/** Only where spans are sent: node:https and zlib cost a program without an endpoint 8 ms at start. */
+function loadClient(): typeof import('./otlp-http') {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- needed at once, and only then
+  return require('./otlp-http') as typeof import('./otlp-http');
+}
+
+class LocalFirstSink implements LocalSink {
   private readonly diag: Diag;
   private readonly timers: Pick<typeof globalThis, 'setTimeout' | 'clearTimeout'>;
   private readonly resource: OtlpResource;
@@ -97,6 +108,11 @@ class LocalFirstSink implements RecordSink {
     }
   }
 
+  close(): void {
+    this.sender?.close();
+    this.spool?.close();
+  }
+
   async flush(deadlineMs: number): Promise<void> {
     this.flushSync();
     await this.sender?.flush(deadlineMs);
@@ -124,7 +140,7 @@ class LocalFirstSink implements RecordSink {
   private openSender(path: string): SpanSender {
     const { config, diag, options, timers } = this;
     const untracked = options.untracked ?? ((fn) => fn());
-    const client = new OtlpClient({
+    const client = new (loadClient().OtlpClient)({
       otlp: config.otlp,
       untracked,
       timers,

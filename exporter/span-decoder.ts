@@ -15,19 +15,7 @@ import { ExchangeBodies } from './exchange-bodies';
 import { fromOtlpValue, normaliseSpan, type OtlpSpan, type ResourceSpan } from './otlp';
 import { chunkForms, likelyLimit } from './payload-codec';
 import { recordCheck, type RecordText } from './span-encoder';
-
-/** A span of ours, its record text read and checked. */
-export interface ReadSpan {
-  readonly span: OtlpSpan;
-  readonly kind: string;
-  readonly attributes: ReadonlyMap<string, AttributeValue>;
-  readonly text: RecordText;
-  /** Full value of a searchable attribute. */
-  search(key: string): string | undefined;
-}
-
-/** Reports what is missing or damaged. */
-export type ReportGap = (span: { spanId: string; sessionId?: string | undefined }, message: string) => void;
+import type { ReadSpan, ReportGap } from './read-span';
 
 /** Reads one run back from spans. Spans of other runs among them are named as a gap. Never throws. */
 export function decodeSpans(spans: Iterable<ResourceSpan>): Recording {

@@ -1,5 +1,5 @@
 import { types } from 'node:util';
-import type { Replacements } from './module-hooks';
+import type { Replacements } from './module-target';
 
 /**
  * Puts replacements into the exports of a CommonJS module: in place where the properties allow it, so that whoever

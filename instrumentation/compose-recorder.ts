@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { installClock } from './ambient/clock';
-import type { ClockSource } from './ambient/clock';
+import type { ClockSource } from './ambient/clock-source';
 import { installCrypto } from './ambient/crypto';
 import type { DrawSource } from './ambient/crypto';
 import { installRandom, isSeededByFlag } from './ambient/random';
@@ -17,7 +17,7 @@ import { OutputDigests } from './output-digest';
 import { processFacts, realNow } from './process-facts';
 import { capturesContent, describeExchange } from './providers/describe';
 import { Recorder } from './recorder';
-import type { ExchangeCorrelator, HostSpans, RecorderClock } from './recorder';
+import type { ExchangeCorrelator, HostSpans, RecorderClock } from './recorder-options';
 import { Runtime, setActiveRuntime } from './runtime';
 import { installTaps } from './taps/registry';
 import type { CallRecord, RecordSink } from './schema/records';
@@ -85,7 +85,7 @@ export function composeRecorder(composition: Composition): Composed {
   const runtime = new Runtime(recorder, composition.gate);
   setActiveRuntime(runtime);
   diagnostics.guard('module hooks', () => installHooks(config, runtime, diagnostics));
-  diagnostics.guard('inheritance', () => inherit(composition, runId));
+  diagnostics.guard('inheritance', () => inherit(composition, recorder));
   return { recorder, output };
 }
 
@@ -97,26 +97,25 @@ function sessionOf(runId: string, processPath: string): string {
 /** Variables by which children and workers of a replay find its input and leave their reports. */
 const REPLAY_VARIABLES = ['REENACT_REPLAY', 'REENACT_REPLAY_FILE', 'REENACT_REPLAY_OPTIONS', 'REENACT_REPORT_DIR'];
 
-function inherit({ config, preloadPath, diagnostics }: Composition, runId: string): void {
+function inherit({ config, preloadPath, diagnostics }: Composition, recorder: Recorder): void {
   const passedOn = [...REPLAY_VARIABLES, 'REENACT_SPOOL', 'REENACT_DEBUG', 'REENACT_PAYLOAD'].flatMap(
     (name): [string, string][] => {
       const value = process.env[name];
       return value === undefined ? [] : [[name, value]];
     },
   );
-  const ordinals = { child: 0, worker: 0 };
   installChildInheritance({
     preloadPath,
     variables: {
       ...Object.fromEntries(passedOn),
       REENACT_MODE: config.mode,
-      REENACT_RUN_ID: runId,
+      REENACT_RUN_ID: recorder.options.runId,
       REENACT_DIR: config.store,
       ...(config.configPath !== undefined && { REENACT_CONFIG: config.configPath }),
       ...(config.sessionId !== undefined && { REENACT_SESSION: config.sessionId }),
     },
     processPath: config.processPath,
-    nextOrdinal: (kind) => ++ordinals[kind],
+    nextOrdinal: (kind) => ++recorder.childOrdinals[kind],
     onError: (place, error) => diagnostics.failed(place, error),
   });
 }

@@ -1,8 +1,25 @@
-import type { Scope } from './context';
+import type { Scope, SessionContext } from './context';
 import type { ExchangeRecorder, ExchangeStart } from './exchange-observer';
 import { originals } from './originals';
-import type { Recorder } from './recorder';
-import type { ExchangeRecord, HeaderList, Outcome, RecordedError, WireChunk, WireResponse } from './schema/records';
+import type { InternalReads } from './ambient/internal-reads';
+import type { RecorderOptions } from './recorder-options';
+import type {
+  CallRecord,
+  ExchangeRecord,
+  HeaderList,
+  Outcome,
+  RecordedError,
+  WireChunk,
+  WireResponse,
+} from './schema/records';
+
+/** What an exchange needs of the recorder. */
+export interface ExchangeHost {
+  readonly options: RecorderOptions;
+  readonly internalReads: InternalReads;
+  nextSeq(session: SessionContext): number;
+  finishExchange(exchange: ExchangeInProgress, record: CallRecord): void;
+}
 
 /** Bytes of one body that are kept; beyond it the program still gets all, and the record is marked as cut. */
 const MAX_BODY_BYTES = 256 * 1024 * 1024;
@@ -11,7 +28,7 @@ const MAX_BODY_BYTES = 256 * 1024 * 1024;
 export class ExchangeInProgress implements ExchangeRecorder {
   readonly scope: Scope;
   readonly correlation?: readonly [string, string];
-  private readonly recorder: Recorder;
+  private readonly recorder: ExchangeHost;
   private readonly info: ExchangeStart;
   private readonly spanId: string;
   private readonly startMs: number;
@@ -23,9 +40,9 @@ export class ExchangeInProgress implements ExchangeRecorder {
   private bytes = 0;
   private ended = false;
   private burstSeq: number | undefined;
-  private readonly host: ReturnType<NonNullable<Recorder['options']['hostSpans']>['start']>;
+  private readonly host: ReturnType<NonNullable<RecorderOptions['hostSpans']>['start']>;
 
-  constructor(recorder: Recorder, info: ExchangeStart, scope: Scope) {
+  constructor(recorder: ExchangeHost, info: ExchangeStart, scope: Scope) {
     this.recorder = recorder;
     this.info = info;
     this.scope = scope;

@@ -1,7 +1,7 @@
 import type { Config } from './config';
 import type { Diagnostics } from './diagnostics';
 import { installModuleHooks } from './module-hooks';
-import type { ModuleTarget } from './module-hooks';
+import type { ModuleTarget } from './module-target';
 import type { Recorder } from './recorder';
 import type { Runtime } from './runtime';
 import { tapUndiciModule } from './taps/undici';

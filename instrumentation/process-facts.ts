@@ -1,6 +1,6 @@
 import type { Config } from './config';
 import { originals } from './originals';
-import type { RecorderOptions } from './recorder';
+import type { RecorderOptions } from './recorder-options';
 
 /** Variables whose values describe how the program ran and hold no secrets. */
 const RECORDED_VARIABLES: readonly RegExp[] = [

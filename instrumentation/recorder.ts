@@ -1,11 +1,8 @@
 import { makeScope, nextOrdinal, ScopeStorage } from './context';
 import { InternalReads } from './ambient/internal-reads';
 import type { Scope, SessionContext } from './context';
-import type { Diagnostics } from './diagnostics';
 import { ExchangeInProgress } from './exchange-recording';
 import type { ExchangeObserver, ExchangeRecorder, ExchangeStart } from './exchange-observer';
-import type { ExchangeFilter } from './exclusions';
-import type { IdSource } from './ids';
 import { AmbientWriter } from './schema/ambient-log';
 import { FORMAT_VERSION } from './schema/version';
 import type {
@@ -13,51 +10,10 @@ import type {
   CallRecord,
   DecisionRecord,
   ObservationRecord,
-  ProcessRecord,
-  RecordSink,
   SessionRecord,
   ToolRecord,
 } from './schema/records';
-
-export interface RecorderClock {
-  /** Epoch milliseconds with fractions; virtual in a replay. */
-  now(): number;
-}
-
-/** Lets a replay learn of exchanges as they start, and find them again at the in-process server. */
-export interface ExchangeCorrelator {
-  started(exchange: { id: string; info: ExchangeStart; scope: Scope }): readonly [string, string];
-  ended(id: string): void;
-}
-
-/** Tells the program's own OpenTelemetry of a call by a light span, and names the parent for ours. */
-export interface HostSpans {
-  start(
-    name: string,
-  ): { traceId: string; spanId: string; end(attributes: CallRecord['attributes'], failed: boolean): void } | undefined;
-}
-
-export interface RecorderOptions {
-  readonly runId: string;
-  readonly processPath: string;
-  readonly defaultSessionId: string;
-  readonly defaultAgent?: { agentVersion?: string; promptVersion?: string };
-  readonly clock: RecorderClock;
-  readonly ids: IdSource;
-  readonly sink: RecordSink;
-  readonly diagnostics: Diagnostics;
-  readonly facts: Omit<
-    ProcessRecord,
-    'kind' | 'traceId' | 'spanId' | 'runId' | 'processPath' | 'formatVersion' | 'defaultSessionId'
-  >;
-  readonly filter: ExchangeFilter;
-  /** Applied to every call record before it is hashed or written. */
-  readonly redact: <R extends CallRecord>(record: R) => R;
-  /** Adds the view for people to a finished exchange. */
-  readonly describe: (record: CallRecord) => CallRecord;
-  readonly correlator?: ExchangeCorrelator;
-  readonly hostSpans?: HostSpans;
-}
+import type { RecorderOptions } from './recorder-options';
 
 /** What the recorder fills in itself. */
 type Own =
@@ -79,6 +35,8 @@ export class Recorder implements ExchangeObserver {
   readonly scopes: ScopeStorage;
   readonly ambient = new AmbientWriter();
   readonly internalReads = new InternalReads();
+  /** Children and workers started so far. */
+  readonly childOrdinals = { child: 0, worker: 0 };
   readonly options: RecorderOptions;
   private readonly rootSession: SessionContext;
   private readonly open = new Set<ExchangeInProgress>();

@@ -2,7 +2,8 @@
 export { ReplayEngine } from './injected/replay-engine';
 export type { ReplayEngineOptions } from './injected/replay-engine';
 export { ReplaySimulator } from './injected/replay-simulator';
-export type { AgentFactory, ReplaySimulatorOptions } from './injected/replay-simulator';
+export type { AgentFactory } from './injected/replay-simulator';
+export type { ReplaySimulatorOptions } from './injected/simulator-options';
 export type { Agent, AgentInit, EnvHandler, LlmHandler, ToolHandler } from './injected/simulated-agent';
 export type { AgentEvent, AgentEventType } from './log/events';
 export { loadExecutionLog } from './injected/load-execution-log';

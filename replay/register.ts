@@ -2,10 +2,11 @@
  * Composition root of a replayed process: reads the log, builds the player, puts the virtual network, clock and gate in
  * place, and writes the report when the process ends.
  */
+import { syncBuiltinESMExports } from 'node:module';
 import { composeRecorder } from '../instrumentation/compose-recorder';
 import type { Composed, Composition } from '../instrumentation/compose-recorder';
 import type { Recorder } from '../instrumentation/recorder';
-import type { WireRequest } from '../instrumentation/schema/records';
+import type { Recording, WireRequest } from '../instrumentation/schema/records';
 import { installVirtualTimers } from './clock/install-timers';
 import { ReplayClock } from './clock/replay-clock';
 import { replayDraws } from './clock/replay-draws';
@@ -24,6 +25,9 @@ import { RecordedExchanges, RecordedFunctions } from './player/recorded-calls';
 import { RecordedFirings } from './player/recorded-firings';
 import { readReplayInput } from './player/replay-input';
 import type { ProcessReport } from './player/report';
+import { installChildSandbox } from './sandbox/child-processes';
+import { alwaysWritable, installWriteSandbox } from './sandbox/file-writes';
+import { installUdpSandbox } from './sandbox/udp';
 import { Scheduler } from './player/scheduler';
 import { ReplayState } from './player/session-state';
 
@@ -100,6 +104,7 @@ export function startReplay(parts: ReplayParts): Replay {
       defaultSessionId: own.process?.defaultSessionId ?? logs[0]?.sessionId,
     },
   });
+  installSandbox({ recording, store: parts.config.store, state, recorder: composed.recorder });
   const report = (stdout: ProcessReport['stdout']): ProcessReport => ({
     processPath: parts.config.processPath,
     runId: composed.recorder.options.runId,
@@ -128,6 +133,23 @@ function consume(
     if (call.kind === 'llm' || call.kind === 'http') pools.recordedExchanges.claim(call);
     else if (call.kind === 'tool' || call.kind === 'observation') pools.recordedFunctions.claim(call);
   }
+}
+
+function installSandbox(parts: { recording: Recording; store: string; state: ReplayState; recorder: Recorder }): void {
+  const { state, recorder } = parts;
+  const paths = parts.recording.processes.map((process) => process.processPath);
+  const blocked = (what: string, hint: string): void => state.blocked({ ...blockedBy(what), hint });
+  installChildSandbox({
+    blocked,
+    allowsNext() {
+      const next = `${recorder.options.processPath}.${recorder.childOrdinals.child + 1}`;
+      return state.isLiveFromHere || paths.some((path) => path === next || path.startsWith(`${next}.`));
+    },
+    skipped: () => void (recorder.childOrdinals.child += 1),
+  });
+  installUdpSandbox({ blocked });
+  installWriteSandbox({ blocked, allowed: [...alwaysWritable(parts.store), ...(state.options.allowWrite ?? [])] });
+  syncBuiltinESMExports();
 }
 
 function blockedBy(what: string): Parameters<ReplayState['blocked']>[0] {

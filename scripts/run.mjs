@@ -44,6 +44,7 @@ function changed(path) {
 function build() {
   rmSync(dist, { recursive: true, force: true });
   run(join(modules, 'typescript', 'bin', 'tsc'), ['-p', 'tsconfig.build.json']);
+  run(join(root, 'scripts', 'bundle-preload.mjs'), []);
 }
 
 function buildWhenStale() {

@@ -16,3 +16,6 @@ export function isCalledByNode(callee: (...args: never[]) => unknown): boolean {
     else Error.prepareStackTrace = prepareStackTrace;
   }
 }
+
+/** Node's built-in undici makes timers of its own only up to this delay; longer ones share a tick (lib/util/timers.js). */
+export const LONGEST_INTERNAL_DELAY = 1_000;

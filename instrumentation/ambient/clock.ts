@@ -2,16 +2,7 @@ import { originals } from '../originals';
 import { patch } from '../patches';
 import { installIntl } from './intl';
 import { installPerformance } from './performance';
-
-/** Where clock reads of the program come from: the real clock (recording) or the recorded one (replay). */
-export interface ClockSource {
-  /** Epoch milliseconds, whole. @param callee set when `Date.now` was called, which Node's own code does too. */
-  date(callee?: () => number): number;
-  /** Microseconds since the process started, with fractions. */
-  monotonic(): number;
-  /** Epoch milliseconds at which the process started. */
-  timeOrigin(): number;
-}
+import type { ClockSource } from './clock-source';
 
 /**
  * Replaces `Date`, `performance.now` and `process.hrtime`.

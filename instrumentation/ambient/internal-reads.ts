@@ -1,7 +1,7 @@
 import { isCalledByNode } from './caller';
 
 /** Reads of the program that are looked at, at most, for each one that is expected of Node. */
-const LOOKS = 64;
+const LOOKS = 16;
 
 /**
  * Tells the clock reads of Node's built-in undici from the program's: it reads `Date.now` once at the end of each

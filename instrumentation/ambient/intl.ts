@@ -1,5 +1,5 @@
 import { patch } from '../patches';
-import type { ClockSource } from './clock';
+import type { ClockSource } from './clock-source';
 
 /**
  * Gives `Intl.DateTimeFormat` the program's time where no date is passed.

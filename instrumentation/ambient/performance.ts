@@ -1,6 +1,6 @@
 import perfHooks from 'node:perf_hooks';
 import { isCalledByNode } from './caller';
-import type { ClockSource } from './clock';
+import type { ClockSource } from './clock-source';
 
 /**
  * Gives the program a `performance` of its own whose time comes from `source`.

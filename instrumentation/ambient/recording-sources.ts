@@ -3,7 +3,7 @@ import type { Scope } from '../context';
 import { originals } from '../originals';
 import { Prng } from '../prng';
 import type { Recorder } from '../recorder';
-import type { ClockSource } from './clock';
+import type { ClockSource } from './clock-source';
 import type { DrawSource } from './crypto';
 import type { TimerObserver } from './timers';
 

@@ -1,6 +1,6 @@
 import timersModule from 'node:timers';
 import timersPromises from 'node:timers/promises';
-import { isCalledByNode } from './caller';
+import { isCalledByNode, LONGEST_INTERNAL_DELAY } from './caller';
 import { originals } from '../originals';
 import { patch } from '../patches';
 
@@ -22,6 +22,11 @@ export function timerDelay(delay: unknown): number {
   return n >= 1 && n <= 2_147_483_647 ? Math.trunc(n) : 1;
 }
 
+/** Looking at the caller costs some microseconds, so long delays, which are the program's, are not looked at. */
+export function isInternal(callee: (...args: never[]) => unknown, delay: unknown): boolean {
+  return !(Number(delay) > LONGEST_INTERNAL_DELAY) && isCalledByNode(callee);
+}
+
 /**
  * Wraps the callbacks of timers so that each firing takes its place in the order of events.
  *
@@ -32,7 +37,8 @@ export function timerDelay(delay: unknown): number {
 export function installTimerObserver(observer: TimerObserver): void {
   const observed = (kind: 'timeout' | 'interval', original: typeof originals.setTimeout) => {
     const timer = function (callback: Callback, delay?: number, ...args: unknown[]) {
-      if (typeof callback !== 'function' || isCalledByNode(timer)) return original(callback as never, delay, ...args);
+      if (typeof callback !== 'function' || isInternal(timer, delay))
+        return original(callback as never, delay, ...args);
       const fired = observer.created(kind, timerDelay(delay));
       const wrapped = function (this: unknown, ...passed: unknown[]): unknown {
         fired();

@@ -1,8 +1,9 @@
+import { existsSync } from 'node:fs';
 import * as Module from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { pathEnding } from './path-ending';
-import type { LoadedModule, ModuleHooks, ModuleTarget } from '../module-hooks';
+import type { LoadedModule, ModuleTarget } from '../module-target';
 import { FACADE_KEY } from './facade';
 import type { FacadeHost, FacadeModule } from './facade';
 import { Redirect, withoutQuery } from './redirect';
@@ -18,16 +19,32 @@ interface HookingModule {
   register(specifier: string, options: { data: unknown }): void;
 }
 
+/** Beside this file, or below the preload when both are bundled into one. */
+function loaderThreadFile(): string {
+  const beside = join(__dirname, 'loader-thread.js');
+  return existsSync(beside) ? beside : join(__dirname, 'esm-hooks', 'loader-thread.js');
+}
+
+/** What the hooks need of the installation they serve. */
+export interface EsmHost {
+  readonly active: boolean;
+  readonly esmTargets: readonly ModuleTarget[];
+  guard<T>(fn: () => T): T | undefined;
+  targetsOf(filename: string, specifier?: string): readonly ModuleTarget[];
+  collect(targets: readonly ModuleTarget[], exports: unknown, module: LoadedModule): Map<string, unknown>;
+  replacedExports(exports: unknown, file: string): unknown;
+}
+
 /**
  * Hooks ES modules in this thread where the Node can (`registerHooks`, from 22.15), on the loader thread elsewhere.
  * A worker registers for itself: what the main thread registered does not reach it (seen on 20.20).
  */
-export function installEsmHooks(hooks: ModuleHooks): () => void {
+export function installEsmHooks(hooks: EsmHost): () => void {
   const endHost = installHost(hooks);
   const table = tableOf(hooks.esmTargets);
   const { registerHooks, register } = Module as unknown as HookingModule;
   if (registerHooks === undefined) {
-    register(pathToFileURL(join(__dirname, 'loader-thread.js')).href, { data: table });
+    register(pathToFileURL(loaderThreadFile()).href, { data: table });
     return endHost;
   }
   const redirect = new Redirect(table);
@@ -49,7 +66,7 @@ export function installEsmHooks(hooks: ModuleHooks): () => void {
   };
 }
 
-function installHost(hooks: ModuleHooks): () => void {
+function installHost(hooks: EsmHost): () => void {
   const key = Symbol.for(FACADE_KEY);
   const host = globalThis as { [key]?: FacadeHost };
   const earlier = host[key];
@@ -71,7 +88,7 @@ function installHost(hooks: ModuleHooks): () => void {
   return () => void Object.defineProperty(globalThis, key, { value: earlier, configurable: true, enumerable: false });
 }
 
-function replace(hooks: ModuleHooks, exports: unknown, facade: FacadeModule): Map<string, unknown> {
+function replace(hooks: EsmHost, exports: unknown, facade: FacadeModule): Map<string, unknown> {
   const file = fileURLToPath(withoutQuery(facade.url));
   const module: LoadedModule = { format: 'module', file, reassigned: facade.reassigned };
   return hooks.collect(hooks.targetsOf(file, facade.specifier), exports, module);

@@ -1,4 +1,4 @@
-import * as zlib from 'node:zlib';
+import type * as Zlib from 'node:zlib';
 import type { HeaderList } from '../schema/records';
 
 /** Largest decoded body. A recording is untrusted input, and 1 MB of gzip can stand for 1 GB. */
@@ -6,24 +6,27 @@ export const MAX_DECODED_BYTES = 256 * 1024 * 1024;
 
 type Decode = (bytes: Buffer, maxBytes: number) => Buffer;
 
+/** Loaded at the first compressed body: most programs never have one. */
+const zlib = (): typeof Zlib => process.getBuiltinModule('node:zlib');
+
 /** Flushing at the end instead of demanding the end mark gives what decodes of a stream that was cut. */
-const zlibOptions = (maxOutputLength: number): zlib.ZlibOptions => ({
+const zlibOptions = (maxOutputLength: number): Zlib.ZlibOptions => ({
   maxOutputLength,
-  finishFlush: zlib.constants.Z_SYNC_FLUSH,
+  finishFlush: zlib().constants.Z_SYNC_FLUSH,
 });
 
 /** The low nibble of a zlib header is 8 (RFC 1950); some servers send `deflate` without that header. */
 const inflate: Decode = (bytes, max) =>
   ((bytes[0] ?? 0) & 0x0f) === 8
-    ? zlib.inflateSync(bytes, zlibOptions(max))
-    : zlib.inflateRawSync(bytes, zlibOptions(max));
+    ? zlib().inflateSync(bytes, zlibOptions(max))
+    : zlib().inflateRawSync(bytes, zlibOptions(max));
 
-const gunzip: Decode = (bytes, max) => zlib.gunzipSync(bytes, zlibOptions(max));
+const gunzip: Decode = (bytes, max) => zlib().gunzipSync(bytes, zlibOptions(max));
 
 const unbrotli: Decode = (bytes, max) =>
-  zlib.brotliDecompressSync(bytes, {
+  zlib().brotliDecompressSync(bytes, {
     maxOutputLength: max,
-    finishFlush: zlib.constants.BROTLI_OPERATION_FLUSH,
+    finishFlush: zlib().constants.BROTLI_OPERATION_FLUSH,
   });
 
 /** Node 22.15 and newer have it; the types of the oldest supported Node do not. */
@@ -32,7 +35,7 @@ interface MaybeZstd {
 }
 
 const unzstd: Decode = (bytes, max) => {
-  const decompress = (zlib as MaybeZstd).zstdDecompressSync;
+  const decompress = (zlib() as MaybeZstd).zstdDecompressSync;
   if (!decompress) throw new Error('This Node has no zstd');
   return decompress(bytes, { maxOutputLength: max, finishFlush: 1 /* ZSTD_e_flush */ });
 };

@@ -1,6 +1,6 @@
 import { runInThisContext } from 'node:vm';
 import type { TapFailure } from './guarded-exchange';
-import type { PendingBody } from './undici';
+import type { PendingBody } from './pending-body';
 
 const DISPATCHERS = [Symbol.for('undici.globalDispatcher.1'), Symbol.for('undici.globalDispatcher.2')] as const;
 

@@ -6,6 +6,7 @@ import type { DispatchedExchange, Handler } from './undici-handler';
 import { OBSERVED, observeHandler } from './undici-handler';
 import type { DispatchOptions } from './undici-request';
 import { knownBody, requestHeaders, requestUrl, withHeader } from './undici-request';
+import type { PendingBody } from './pending-body';
 
 type Dispatch = (this: object, options: DispatchOptions, handler: Handler) => unknown;
 
@@ -13,11 +14,6 @@ type Dispatch = (this: object, options: DispatchOptions, handler: Handler) => un
 const EXCHANGE = Symbol.for('reenact.undici.exchange');
 /** On a replaced `dispatch`, so that one owner is patched once, by whichever copy of this package comes first. */
 const TAPPED = Symbol.for('reenact.undici.tapped');
-
-/** Bodies that `fetch` was given, by which the request is known even when no connection ever comes about. */
-export interface PendingBody {
-  take(): unknown;
-}
 
 const NO_BODY: PendingBody = { take: () => undefined };
 

@@ -1,6 +1,6 @@
 import { basename, extname } from 'node:path';
 import type { Config, DeclaredFunctions } from '../config';
-import type { LoadedModule, ModuleTarget, Replacements } from '../module-hooks';
+import type { LoadedModule, ModuleTarget, Replacements } from '../module-target';
 import type { AnyFunction, DeclaredSpec, WrapFunction } from './declared';
 import { wrapMembers, wrapValue } from './declared-functions';
 import type { DeclaredExport } from './declared-functions';

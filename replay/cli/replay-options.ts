@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { ReenactError } from '../../instrumentation/schema/errors';
 import type { ExecutionLog } from '../../instrumentation/schema/execution-log';
@@ -19,6 +20,7 @@ export function addReplayOptions(command: Command): Command {
     .option('--ignore <pointer>', 'part of request bodies that does not count; may repeat', collect)
     .option('--live <what>', 'make calls of one kind for real: llm or tools')
     .option('--from-turn <n>', 'go live from this turn on')
+    .option('--allow-write <path>', 'file or folder that the program may write to; may repeat', collect)
     .option('--trust', 'let a log that was not recorded here decide which real tools are called');
 }
 
@@ -50,6 +52,7 @@ export async function planReplay(invocation: Invocation, ref: string): Promise<P
     overrides,
     onDivergence,
     ignore: readPointers(listOption(invocation, 'ignore')),
+    allowWrite: listOption(invocation, 'allowWrite').map((path) => resolve(invocation.cwd, path)),
     ...(live !== undefined && { live }),
     ...(fromTurn !== undefined && { fromTurn }),
     store: storeOf(invocation),

@@ -1,7 +1,6 @@
 import timersModule from 'node:timers';
 import timersPromises from 'node:timers/promises';
-import { isCalledByNode } from '../../instrumentation/ambient/caller';
-import { timerDelay } from '../../instrumentation/ambient/timers';
+import { isInternal, timerDelay } from '../../instrumentation/ambient/timers';
 import type { TimerKind } from '../../instrumentation/ambient/timers';
 import { nextOrdinal } from '../../instrumentation/context';
 import type { ScopeStorage } from '../../instrumentation/context';
@@ -35,7 +34,7 @@ export function installVirtualTimers(timers: VirtualTimers, scopes: ScopeStorage
   };
   const make = (kind: 'timeout' | 'interval', original: typeof originals.setTimeout) => {
     const timer = function (callback: Callback, delay?: number, ...args: unknown[]): unknown {
-      if (typeof callback !== 'function' || scopes.isUntracked() || isCalledByNode(timer))
+      if (typeof callback !== 'function' || scopes.isUntracked() || isInternal(timer, delay))
         return original(callback as never, delay, ...args);
       const virtual: VirtualTimer = create(kind, timerDelay(delay), () => void callback.apply(virtual, args));
       return virtual;

@@ -1,4 +1,4 @@
-import type { ClockSource } from '../../instrumentation/ambient/clock';
+import type { ClockSource } from '../../instrumentation/ambient/clock-source';
 import type { InternalReads } from '../../instrumentation/ambient/internal-reads';
 import type { ScopeStorage } from '../../instrumentation/context';
 import { originals } from '../../instrumentation/originals';

@@ -29,6 +29,8 @@ export interface ReplayCommandOptions {
   readonly ignore?: readonly string[];
   readonly live?: 'llm' | 'tools';
   readonly fromTurn?: number;
+  /** Absolute paths that the program may write to. */
+  readonly allowWrite?: readonly string[];
   /** Local store the replay is recorded in; a temporary one, removed at the end, when absent. */
   readonly store?: string;
   readonly output?: ProgramOutput;
@@ -98,6 +100,7 @@ async function prepare(
     ignore: [...(options.ignore ?? [])],
     ...(options.live && { live: options.live }),
     ...(options.fromTurn !== undefined && { fromTurn: options.fromTurn }),
+    ...(options.allowWrite !== undefined && { allowWrite: [...options.allowWrite] }),
     seedRun: options.recording.runId,
   };
   const given = { ...process.env, ...options.env };

@@ -2,24 +2,15 @@ import { IdSource } from '../../instrumentation/ids';
 import { originals } from '../../instrumentation/originals';
 import { ReenactError } from '../../instrumentation/schema/errors';
 import type { ReplayDocument } from '../player/report';
-import type { Overrides } from './call-overrides';
+
 import { readAgents } from './event-source';
 import type { SimulationSource } from './event-source';
 import { SimulatedAgent } from './simulated-agent';
 import type { Agent, AgentInit } from './simulated-agent';
 import { Simulation } from './simulation';
+import type { ReplaySimulatorOptions } from './simulator-options';
 
 export type AgentFactory = (init: AgentInit) => Agent;
-
-export interface ReplaySimulatorOptions {
-  /**
-   * For a request whose content differs from the recorded one. `fail` (default): it rejects; `recorded`: it gets the
-   * recorded answer of its request id.
-   */
-  readonly onDivergence?: 'fail' | 'recorded';
-  readonly toolOverrides?: Overrides;
-  readonly llmOverrides?: Overrides;
-}
 
 /**
  * Replays a recording of one or several agents to agents that take their handlers by injection. Requests are found by

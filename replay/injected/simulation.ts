@@ -12,7 +12,7 @@ import { labelOf } from './recorded-turns';
 import type { AskedCall, RecordedTurn } from './recorded-turns';
 import { ReleaseOrder } from './release-order';
 import { ReplayTally } from './replay-tally';
-import type { ReplaySimulatorOptions } from './replay-simulator';
+import type { ReplaySimulatorOptions } from './simulator-options';
 import type { Agent, SimulatedAgent } from './simulated-agent';
 
 /** Real time for which agents may do nothing visible before they are given up. */

@@ -1,4 +1,4 @@
-import type { ExchangeCorrelator } from '../../instrumentation/recorder';
+import type { ExchangeCorrelator } from '../../instrumentation/recorder-options';
 import type { ExchangeStart } from '../../instrumentation/exchange-observer';
 import type { Scope } from '../../instrumentation/context';
 import { originals } from '../../instrumentation/originals';
@@ -159,7 +159,8 @@ export class ExchangePlayer implements ExchangeCorrelator {
       scope: started?.scope.path,
     };
     if (this.parts.state.isLiveFromHere) return this.goLive(call);
-    const match = this.parts.recorded.match(call.request, call.scope);
+    // What no tap sees now was not recorded then: a raw socket must not use up the answer of another call.
+    const match = started === undefined ? undefined : this.parts.recorded.match(call.request, call.scope);
     if (match !== undefined) {
       this.parts.state.reached(match.record.spanId);
       if (this.parts.state.isLiveFromHere || (this.parts.state.options.live === 'llm' && match.record.kind === 'llm'))

@@ -83,6 +83,8 @@ export interface ReplayOptions {
   ignore: string[];
   live?: 'llm' | 'tools';
   fromTurn?: number;
+  /** Paths that the program may write to, beside the store and the temporary folder. */
+  allowWrite?: string[];
   /** Run that is replayed. */
   seedRun: string;
 }

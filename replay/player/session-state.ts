@@ -7,6 +7,12 @@ import { resolveOverrides } from './overrides';
 import type { Override, ResolvedOverrides } from './overrides';
 import type { Divergence, DivergencePolicy, ReplayOptions, Use } from './report';
 
+/** A debugger that is attached stops here; without one this does nothing. */
+function stopInDebugger(): void {
+  // eslint-disable-next-line no-debugger -- the purpose of `--on-divergence stop`
+  debugger;
+}
+
 /** What the parts of the player share: policy, overrides, the tally, and when the replay went live. */
 export class ReplayState implements ExplainContext {
   readonly policy: DivergencePolicy;
@@ -77,8 +83,7 @@ export class ReplayState implements ExplainContext {
   diverged(divergence: Divergence): ReenactError {
     this.counts.diverged += 1;
     this.note(divergence);
-    // A debugger that is attached stops here; without one this does nothing.
-    if (this.policy === 'stop') debugger;
+    if (this.policy === 'stop') stopInDebugger();
     const code = divergence.nearest === null ? 'REPLAY_EXHAUSTED' : 'REPLAY_MISMATCH';
     return new ReenactError(
       code,

@@ -8,9 +8,7 @@ import type { AssertionSpec } from './assertions';
 import { SCENARIO_SUFFIX } from './scenario-file';
 import type { Scenario } from './scenario-file';
 import { testFile } from './test-file';
-
-/** Test runner that a test file is written for. */
-export type Runner = 'jest' | 'vitest' | 'node';
+import type { Runner } from './runner';
 
 export interface Promotion {
   readonly log: ExecutionLog;

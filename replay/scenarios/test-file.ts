@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Runner } from './promote';
+import type { Runner } from './runner';
 import { SCENARIO_SUFFIX } from './scenario-file';
 import type { Scenario } from './scenario-file';
 

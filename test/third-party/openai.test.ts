@@ -48,8 +48,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   abort: async (client) => {
     const stream = await client.chat.completions.create({ model: 'endless', messages, stream: true });
-    setTimeout(() => stream.controller.abort(), 120);
-    return collect(stream);
+    return collect(stream, () => stream.controller.abort());
   },
   dropped: async (client) =>
     collect(await client.chat.completions.create({ model: 'dropped', messages, stream: true })),
@@ -63,10 +62,13 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   retries: ['ok', 'ok', 'ok'],
 };
 
-async function collect(stream: AsyncIterable<unknown>): Promise<unknown[]> {
+/** `first` is called with the first piece; what still comes after an abort depends on the moment and does not count. */
+async function collect(stream: AsyncIterable<unknown>, first?: () => void): Promise<unknown[]> {
   const pieces: unknown[] = [];
-  for await (const piece of stream) pieces.push(piece);
-  return pieces;
+  for await (const piece of stream) {
+    if (pieces.push(piece) === 1) first?.();
+  }
+  return first === undefined ? pieces : pieces.slice(0, 1);
 }
 
 async function outcome(run: () => Promise<unknown>): Promise<unknown> {

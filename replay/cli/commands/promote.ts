@@ -3,7 +3,7 @@ import { ReenactError } from '../../../instrumentation/schema/errors';
 import { parseAssertion } from '../../scenarios/assertions';
 import type { AssertionSpec } from '../../scenarios/assertions';
 import { writePromoted } from '../../scenarios/promote';
-import type { Runner } from '../../scenarios/promote';
+import type { Runner } from '../../scenarios/runner';
 import { checkSets, toOverrides } from '../../player/set-texts';
 import type { CommandDefinition, Invocation } from '../command';
 import { collect, listOption, required, textOption } from '../command';
