@@ -32,8 +32,8 @@ const random: Record<string, string> = {
   'randomFillSync fills the part that is named, in elements': `for (const view of [new Uint8Array(16), new Uint32Array(16), new DataView(new ArrayBuffer(16)), new ArrayBuffer(16), Buffer.alloc(16)]) {
       say(crypto.randomFillSync(view, 4, 8) === view); const all = new Uint8Array(view.buffer ?? view); const unit = view.BYTES_PER_ELEMENT ?? 1;
       say(all.slice(0, 4 * unit).every((b) => b === 0), all.slice(4 * unit, 12 * unit).some((b) => b !== 0), all.slice(12 * unit).every((b) => b === 0)) }`,
-  'randomFill fills the part that is named, by callback': `const view = new Uint16Array(8); crypto.randomFill(view, 2, 4, (e, v) => say(e, v === view, [...v].slice(0, 2), [...v].slice(6), [...v].slice(2, 6).some(Boolean)));
-    crypto.randomFill(new ArrayBuffer(32), (e, v) => say(e, new Uint8Array(v).some(Boolean))); crypto.randomFill(new Uint8Array(64), 60, (e, v) => say(e, v.slice(0, 60).some(Boolean)))`,
+  'randomFill fills the part that is named, by callback': `const view = new Uint16Array(8); crypto.randomFill(view, 2, 4, (e, v) => { say(e, v === view, [...v].slice(0, 2), [...v].slice(6), [...v].slice(2, 6).some(Boolean));
+    crypto.randomFill(new ArrayBuffer(32), (e, v) => { say(e, new Uint8Array(v).some(Boolean)); crypto.randomFill(new Uint8Array(64), 60, (e, v) => say(e, v.slice(0, 60).some(Boolean))) }) })`,
   'randomFill refuses what it refused': `for (const args of [[], [1], [new Uint8Array(2), 5], [new Uint8Array(2), 0, 9], [new Uint8Array(2), 'x']]) attempt(() => crypto.randomFillSync(...args)?.length);
     attempt(() => crypto.randomFill(new Uint8Array(2))); attempt(() => crypto.randomFill(new Uint8Array(2), 9, () => {}))`,
   'randomInt stays in its range': `say(Array.from({ length: 200 }, () => crypto.randomInt(3)).every((n) => n >= 0 && n < 3), crypto.randomInt(7, 8), crypto.randomInt(-5, -4)); crypto.randomInt(2, 3, (e, n) => say(e, n)); crypto.randomInt(1, (e, n) => say(e, n))`,
