@@ -129,21 +129,6 @@ describe('the scheduler', () => {
     expect(w.seen).toEqual(['made second', 'made first']);
   });
 
-  it('goes on after a callback that throws', async () => {
-    const w = world();
-    const caught = jest.fn();
-    const listeners = process.listeners('uncaughtException');
-    process.removeAllListeners('uncaughtException').on('uncaughtException', caught);
-    w.timer('throws', 1, () => {
-      throw new Error('boom');
-    });
-    w.timer('next', 2);
-    await pause(50);
-    process.removeAllListeners('uncaughtException');
-    listeners.forEach((listener) => process.on('uncaughtException', listener));
-    expect(w.seen).toEqual(['throws', 'next']);
-  });
-
   it('holds back while something real is under way', async () => {
     const w = world();
     w.state.busy = true;
