@@ -3,6 +3,7 @@ import { installClock } from './ambient/clock';
 import type { ClockSource } from './ambient/clock-source';
 import { installCrypto } from './ambient/crypto';
 import type { DrawSource } from './ambient/crypto';
+import { preloadedPackages } from './ambient/preloaded-packages';
 import { installRandom, isSeededByFlag } from './ambient/random';
 import { recordingClock, recordingDraws, recordingTimers, scopedRandom } from './ambient/recording-sources';
 import { installTimerObserver } from './ambient/timers';
@@ -66,6 +67,7 @@ export function composeRecorder(composition: Composition): Composed {
     sink: composition.sink,
     diagnostics,
     facts: factsOf(composition, seed),
+    loaders: preloadedPackages(process.execArgv, process.env['NODE_OPTIONS']),
     filter: createFilter(config.file, config.otlp.url),
     redact: composition.redact,
     describe: callDescriber(capturesContent(process.env)),

@@ -43,4 +43,6 @@ export interface RecorderOptions {
   readonly describe: (record: CallRecord) => CallRecord;
   readonly correlator?: ExchangeCorrelator;
   readonly hostSpans?: HostSpans;
+  /** Parts of the file names of preloaded packages, whose clock reads are not the program's. */
+  readonly loaders?: readonly string[];
 }

@@ -34,7 +34,7 @@ export type FunctionRecord = Omit<ToolRecord, Own> | Omit<ObservationRecord, Own
 export class Recorder implements ExchangeObserver {
   readonly scopes: ScopeStorage;
   readonly ambient = new AmbientWriter();
-  readonly internalReads = new InternalReads();
+  readonly internalReads: InternalReads;
   /** Children and workers started so far. */
   readonly childOrdinals = { child: 0, worker: 0 };
   readonly options: RecorderOptions;
@@ -47,6 +47,7 @@ export class Recorder implements ExchangeObserver {
 
   constructor(options: RecorderOptions) {
     this.options = options;
+    this.internalReads = new InternalReads(options.loaders);
     const { ids, facts } = options;
     const traceId = ids.traceId();
     const spanId = ids.spanId();

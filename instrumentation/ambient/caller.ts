@@ -3,15 +3,20 @@
  * timers through the globals). Such timers stay real and unrecorded: they differ from run to run.
  */
 export function isCalledByNode(callee: (...args: never[]) => unknown): boolean {
+  return callerFile(callee).startsWith('node:');
+}
+
+/** The file of the code that called `callee`, as stacks name it; empty when it has none. */
+export function callerFile(callee: (...args: never[]) => unknown): string {
   // A program may freeze the intrinsics; then nothing can be told, and its timers are taken for its own.
-  if (Object.isFrozen(Error)) return false;
+  if (Object.isFrozen(Error)) return '';
   const { prepareStackTrace, stackTraceLimit } = Error;
   const holder: { stack?: unknown } = {};
   Error.stackTraceLimit = 1;
   Error.prepareStackTrace = (_error, frames) => frames[0]?.getFileName() ?? '';
   try {
     Error.captureStackTrace(holder, callee);
-    return typeof holder.stack === 'string' && holder.stack.startsWith('node:');
+    return typeof holder.stack === 'string' ? holder.stack : '';
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
     if (prepareStackTrace === undefined) Reflect.deleteProperty(Error, 'prepareStackTrace');
