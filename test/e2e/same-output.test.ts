@@ -20,7 +20,7 @@ async function printed(program: string): Promise<{ recorded: string; replayed: s
   });
   try {
     symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-    writeFileSync(join(folder, 'program.cts'), program);
+    writeFileSync(join(folder, 'program.ts'), program);
     await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
     // The cache of the loader lies in the folder for temporary files: cold for the recording, warm for the replay.
     const env = {
@@ -29,7 +29,7 @@ async function printed(program: string): Promise<{ recorded: string; replayed: s
       REENACT_DIR: join(folder, '.reenact'),
       URL_UNDER_TEST: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
     };
-    const command = [process.execPath, '--import', 'tsx', 'program.cts'];
+    const command = [process.execPath, '--import', 'tsx', 'program.ts'];
     const record = await run(process.execPath, [bin, 'record', '--', ...command], { cwd: folder, env });
     await new Promise((closed) => server.close(closed));
     const replay = await run(process.execPath, [bin, 'replay', 'last'], { cwd: folder, env });
@@ -53,7 +53,7 @@ test('times are those of the recording though the TypeScript loader finds its ca
     fetch(process.env.URL_UNDER_TEST).then(() => console.log(reads, Date.now() - start));
   `);
   expect(replayed).toBe(recorded);
-}, 60_000);
+}, 120_000);
 
 test('the stack of an error after an answer is that of the recording', async () => {
   const { recorded, replayed } = await printed(`
@@ -70,4 +70,4 @@ test('the stack of an error after an answer is that of the recording', async () 
   `);
   expect(recorded).toMatch(/Error: status 400/);
   expect(replayed).toBe(recorded);
-}, 60_000);
+}, 120_000);
