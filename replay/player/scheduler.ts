@@ -1,3 +1,4 @@
+import { originals } from '../../instrumentation/originals';
 import type { ReplayClock } from '../clock/replay-clock';
 import type { VirtualTimer, VirtualTimers } from '../clock/virtual-timers';
 import type { Quiescence } from './quiescence';
@@ -21,6 +22,9 @@ export interface FiringLookup {
 /** So many firings in a row that no recording knows mean a program that ticks for ever: then real time is due. */
 const MAX_UNRECORDED_FIRINGS = 2_000;
 
+/** A program that is still there after this real time is kept alive by something of its own. */
+const LIFE_SIGN_MS = 2;
+
 type Choice =
   { kind: 'release'; release: Release; seq: number } | { kind: 'timer'; timer: VirtualTimer; seq: number; ms: number };
 
@@ -36,6 +40,7 @@ export class Scheduler {
   private readonly quiescence: Quiescence;
   private readonly firings: FiringLookup;
   private unrecordedFirings = 0;
+  private looksAgain = false;
   /** Asked at rest, before anything is released; true when it gave the program something itself. */
   atRest: () => boolean = () => false;
 
@@ -60,10 +65,12 @@ export class Scheduler {
     this.quiescence.watch(() => this.step());
   }
 
-  private step(): void {
+  /** @param staysAlive something other than the player keeps the program from its end. */
+  private step(staysAlive = false): void {
     if (this.atRest()) return this.wake();
     const choice = this.choose();
     if (choice === undefined) return;
+    if (!staysAlive && this.waiting.size === 0 && !this.timers.hasRefed()) return this.stepIfAlive();
     this.unrecordedFirings = choice.seq === Infinity ? this.unrecordedFirings + 1 : 0;
     if (this.unrecordedFirings > MAX_UNRECORDED_FIRINGS) {
       this.clock.goLive();
@@ -76,6 +83,21 @@ export class Scheduler {
       // A callback that throws belongs to the program, which may go on; so must the rest of the recording.
       this.wake();
     }
+  }
+
+  /**
+   * All that is left are timers that do not keep a program alive. The recording may know firings of them, of a time when
+   * the program had more to do (at its end it sends what it has collected); a program that is done must come to its end
+   * first, as it did then.
+   */
+  private stepIfAlive(): void {
+    if (this.looksAgain) return;
+    this.looksAgain = true;
+    const look = (): void => {
+      this.looksAgain = false;
+      this.quiescence.watch(() => this.step(true));
+    };
+    originals.setTimeout(look, LIFE_SIGN_MS).unref();
   }
 
   private give(choice: Choice): void {

@@ -71,3 +71,29 @@ test('the stack of an error after an answer is that of the recording', async () 
   expect(recorded).toMatch(/Error: status 400/);
   expect(replayed).toBe(recorded);
 }, 120_000);
+
+test('a program that is done comes to its end before timers that do not hold it fire', async () => {
+  const { recorded, replayed } = await printed(`
+    setTimeout(() => console.log('loop'), 400).unref();
+    process.once('beforeExit', () => {
+      console.log('end');
+      setTimeout(() => console.log('sent'), 800);
+    });
+    fetch(process.env.URL_UNDER_TEST).then(() => console.log('answered'));
+  `);
+  expect(recorded).toBe('answered\nend\nloop\nsent\n');
+  expect(replayed).toBe(recorded);
+}, 120_000);
+
+test('a timer that does not hold the program fires while something else does', async () => {
+  const { recorded, replayed } = await printed(`
+    const server = require('node:net').createServer().listen(0, '127.0.0.1');
+    const beat = setInterval(() => console.log('beat'), 30);
+    beat.unref();
+    fetch(process.env.URL_UNDER_TEST).then(() => {
+      setTimeout(() => server.close(), 100).unref();
+    });
+  `);
+  expect(recorded).toMatch(/^(beat\n)+$/);
+  expect(replayed).toBe(recorded);
+}, 120_000);
