@@ -6,6 +6,7 @@ import type { DrawSource } from './ambient/crypto';
 import { preloadedPackages } from './ambient/preloaded-packages';
 import { installRandom, isSeededByFlag } from './ambient/random';
 import { recordingClock, recordingDraws, recordingTimers, scopedRandom } from './ambient/recording-sources';
+import { noteTemporaryNames } from './ambient/temporary-names';
 import { installTimerObserver } from './ambient/timers';
 import type { CallGate } from './call-gate';
 import { installChildInheritance } from './child-processes';
@@ -80,8 +81,10 @@ export function composeRecorder(composition: Composition): Composed {
     installClock(replay?.clock ?? recordingClock(recorder));
     if (seed !== undefined) installRandom(scopedRandom(recorder, seed));
     installCrypto(replay?.draws(recorder) ?? recordingDraws(recorder));
-    if (replay === undefined) installTimerObserver(recordingTimers(recorder));
-    else replay.timers(recorder);
+    if (replay === undefined) {
+      installTimerObserver(recordingTimers(recorder));
+      noteTemporaryNames(recordingDraws(recorder));
+    } else replay.timers(recorder);
     installTaps(recorder, (place, error) => diagnostics.failed(place, error));
   });
   const runtime = new Runtime(recorder, composition.gate);

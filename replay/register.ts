@@ -28,6 +28,7 @@ import { readReplayInput } from './player/replay-input';
 import type { ProcessReport } from './player/report';
 import { installChildSandbox } from './sandbox/child-processes';
 import { alwaysWritable, installWriteSandbox } from './sandbox/file-writes';
+import { replayTemporaryNames } from './sandbox/temporary-names';
 import { installUdpSandbox } from './sandbox/udp';
 import { Scheduler } from './player/scheduler';
 import { ReplayState } from './player/session-state';
@@ -99,7 +100,11 @@ export function startReplay(parts: ReplayParts): Replay {
     gate,
     replay: {
       clock,
-      draws: (recorder) => replayDraws(own.ambient, recorder.scopes, own.process?.seed ?? ''),
+      draws: (recorder) => {
+        const draws = replayDraws(own.ambient, recorder.scopes, own.process?.seed ?? '');
+        replayTemporaryNames(draws);
+        return draws;
+      },
       timers: (recorder) => useRecorder(recorder, clock, timers),
       correlator: exchanges,
       seed: own.process?.seed,

@@ -6,7 +6,7 @@
  *   `after` is the seq of the last event before the read. `xN` after a pair repeats it N more times.
  * - `p` reads of `performance.now`/`hrtime`, in microseconds since the process started, same form.
  * - `t` timer firings: `kind.delay.ordinal:seq:ms,…` (ms since the process started), base 36.
- * - `c` crypto draws: `op:base64,…` in order.
+ * - `c` draws of true randomness: `op:base64,…` in order; the name of a temporary folder is one (`mkdtemp`).
  * - `!` a gap: text.
  */
 export interface ClockRead {

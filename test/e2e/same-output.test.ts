@@ -97,3 +97,18 @@ test('a timer that does not hold the program fires while something else does', a
   expect(recorded).toMatch(/^(beat\n)+$/);
   expect(replayed).toBe(recorded);
 }, 120_000);
+
+test('temporary folders have the names that they had in the recording', async () => {
+  const { recorded, replayed } = await printed(`
+    const { mkdtempSync, rmdirSync } = require('node:fs');
+    const { join } = require('node:path');
+    const { tmpdir } = require('node:os');
+    const folder = mkdtempSync(join(tmpdir(), 'work-'));
+    fetch(process.env.URL_UNDER_TEST, { method: 'POST', body: 'You can edit files in ' + folder }).then((response) => {
+      console.log(folder, response.status);
+      rmdirSync(folder);
+    });
+  `);
+  expect(recorded).toMatch(/work-\w{6} 400/);
+  expect(replayed).toBe(recorded);
+}, 120_000);
