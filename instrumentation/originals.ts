@@ -9,6 +9,7 @@ export const originals = {
   timeOrigin: performance.timeOrigin,
   hrtime: process.hrtime,
   hrtimeBigint: process.hrtime.bigint.bind(process.hrtime),
+  uptime: process.uptime.bind(process),
   random: Math.random,
   setTimeout: globalThis.setTimeout,
   clearTimeout: globalThis.clearTimeout,

@@ -1,6 +1,8 @@
 import timersModule from 'node:timers';
 import timersPromises from 'node:timers/promises';
-import { isInternal, timerDelay } from '../../instrumentation/ambient/timers';
+import { abortError, isWellFormed } from '../../instrumentation/ambient/interval-iterator';
+import type { SleepOptions } from '../../instrumentation/ambient/interval-iterator';
+import { installPromisedInterval, isInternal, timerDelay } from '../../instrumentation/ambient/timers';
 import type { TimerKind } from '../../instrumentation/ambient/timers';
 import { nextOrdinal } from '../../instrumentation/context';
 import type { ScopeStorage } from '../../instrumentation/context';
@@ -45,20 +47,25 @@ export function installVirtualTimers(timers: VirtualTimers, scopes: ScopeStorage
   const setInterval = make('interval', originals.setInterval as never) as unknown as typeof globalThis.setInterval;
   // Before the patch, which would copy the original's own promisified form.
   installPromises(create, setTimeout);
-  const clear = function (handle?: unknown): void {
-    if (!timers.clear(handle)) originals.clearTimeout(handle as never);
-  };
+  const makeClear = () =>
+    function (handle?: unknown): void {
+      if (!timers.clear(handle)) originals.clearTimeout(handle as never);
+    } as typeof globalThis.clearTimeout;
+  const [clearTimeout, clearInterval] = [makeClear(), makeClear()];
   for (const target of [globalThis, timersModule] as (typeof globalThis)[]) {
     patch(target, 'setTimeout', () => setTimeout);
     patch(target, 'setInterval', () => setInterval);
-    patch(target, 'clearTimeout', () => clear as typeof globalThis.clearTimeout);
-    patch(target, 'clearInterval', () => clear as typeof globalThis.clearInterval);
+    patch(target, 'clearTimeout', () => clearTimeout);
+    patch(target, 'clearInterval', () => clearInterval);
   }
+  installPromisedInterval({ setInterval, clearInterval });
   patch(
     AbortSignal,
     'timeout',
-    () =>
+    (original) =>
       function timeout(delay: number) {
+        // What Node refuses, it refuses itself.
+        if (!Number.isInteger(delay) || delay < 0 || delay > 4_294_967_295) return original.call(AbortSignal, delay);
         const controller = new AbortController();
         const reason = (): DOMException => new DOMException('The operation was aborted due to timeout', 'TimeoutError');
         create('abort', timerDelay(delay), () => controller.abort(reason())).unref();
@@ -69,27 +76,19 @@ export function installVirtualTimers(timers: VirtualTimers, scopes: ScopeStorage
 
 const PROMISIFY = Symbol.for('nodejs.util.promisify.custom');
 
-interface SleepOptions {
-  readonly signal?: AbortSignal;
-  readonly ref?: boolean;
-}
-
 function installPromises(
   create: (kind: TimerKind, delay: number, fn: () => void) => VirtualTimer,
   setTimeout: typeof globalThis.setTimeout,
 ): void {
-  const sleep = <T>(delay?: number, value?: T, options: SleepOptions = {}): Promise<T> =>
-    new Promise((resolve, reject) => {
+  const original = { sleep: timersPromises.setTimeout, wait: timersPromises.scheduler.wait };
+  const sleep = <T>(delay?: number, value?: T, options: SleepOptions = {}): Promise<T> => {
+    if (!isWellFormed(delay, options)) return original.sleep(delay, value, options);
+    return new Promise((resolve, reject) => {
       const { signal } = options;
-      const aborted = (): Error =>
-        Object.assign(new Error('The operation was aborted', { cause: signal?.reason }), {
-          name: 'AbortError',
-          code: 'ABORT_ERR',
-        });
-      if (signal?.aborted) return reject(aborted());
+      if (signal?.aborted) return reject(abortError(signal));
       const onAbort = (): void => {
         timer.close();
-        reject(aborted());
+        if (signal !== undefined) reject(abortError(signal));
       };
       const timer = create('sleep', timerDelay(delay), () => {
         signal?.removeEventListener('abort', onAbort);
@@ -98,13 +97,17 @@ function installPromises(
       if (options.ref === false) timer.unref();
       signal?.addEventListener('abort', onAbort, { once: true });
     });
+  };
   patch(timersPromises, 'setTimeout', () => sleep as typeof timersPromises.setTimeout);
   patch(
     timersPromises.scheduler,
     'wait',
     () =>
-      ((delay: number, options?: SleepOptions) =>
-        sleep(delay, undefined, options)) as typeof timersPromises.scheduler.wait,
+      function wait(delay: number, options?: SleepOptions) {
+        return isWellFormed(delay, options)
+          ? sleep(delay, undefined, options)
+          : original.wait.call(timersPromises.scheduler, delay, options);
+      } as typeof timersPromises.scheduler.wait,
   );
   Object.defineProperty(setTimeout, PROMISIFY, { value: sleep, configurable: true, enumerable: true });
 }
