@@ -159,11 +159,11 @@ function toolContent(content: unknown): unknown {
 
 /** JSON text as its value, anything else as it is. */
 function parsed(value: unknown): unknown {
-  if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value;
+  if (typeof value !== 'string') return value;
   try {
     return JSON.parse(value);
   } catch {
-    // Text that only begins like JSON is shown as the text it is.
+    // Most results are plain text.
     return value;
   }
 }

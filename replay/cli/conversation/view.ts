@@ -26,9 +26,14 @@ export type Entry =
   | { readonly kind: 'tool'; readonly number: number; readonly turn: ExecutionTurn }
   | { readonly kind: 'note'; readonly at: string; readonly label: string; readonly value: unknown };
 
+interface SeenTurn {
+  readonly instructions: string;
+  readonly keys: readonly string[];
+}
+
 /** Makes the view of a log. `whole` shows every message of every turn, repeated ones too. */
 export function viewConversation(log: ExecutionLog, options: { whole?: boolean } = {}): ConversationView {
-  const seen: string[][] = [];
+  const seen: SeenTurn[] = [];
   const shownResults = new Map<string, number>();
   const entries = log.turns.map((turn, index): Entry => {
     if (turn.type === 'tool_call') {
@@ -37,18 +42,21 @@ export function viewConversation(log: ExecutionLog, options: { whole?: boolean }
     }
     const messages = requestMessages(turn.request);
     const answers = responseMessages(turn.response);
-    const repeated = options.whole === true ? 0 : countRepeated(messages.map(messageKey), seen);
-    seen.push([...messages, ...answers.slice(0, 1)].map(messageKey));
+    const [instructions, rest] =
+      messages[0]?.role === 'system' ? [messages.slice(0, 1), messages.slice(1)] : [[], messages];
+    const { again, isNew } =
+      options.whole === true ? { again: 0, isNew: true } : countRepeated(instructions, rest, seen);
+    seen.push({ instructions: keyOf(instructions), keys: [...rest, ...answers.slice(0, 1)].map(messageKey) });
     return {
       kind: 'llm',
       number: index + 1,
       turn,
       model: String(turn.request['model'] ?? turn.response['model'] ?? ''),
       tokens: tokensOf(turn),
-      repeated,
-      newMessages: messages
-        .slice(repeated)
-        .map((message) => (options.whole === true ? message : withoutShown(message, shownResults))),
+      repeated: again + (isNew ? 0 : instructions.length),
+      newMessages: [...(isNew ? instructions : []), ...rest.slice(again)].map((message) =>
+        options.whole === true ? message : withoutShown(message, shownResults),
+      ),
       answers,
     };
   });
@@ -71,12 +79,25 @@ function messageKey(message: ShownMessage): string {
   return canonicalJson({ role, text, toolCalls, toolResults });
 }
 
-/** How many leading messages stood in an earlier turn already. */
-function countRepeated(keys: readonly string[], seen: readonly (readonly string[])[]): number {
-  return seen.reduce((most, earlier) => {
-    const differs = keys.findIndex((key, index) => key !== earlier[index]);
+function keyOf(instructions: readonly ShownMessage[]): string {
+  return instructions.map(messageKey).join();
+}
+
+/**
+ * How many leading messages stood in an earlier turn already, and whether the instructions are new: agents that hand
+ * over to each other change those and keep the conversation.
+ */
+function countRepeated(
+  instructions: readonly ShownMessage[],
+  messages: readonly ShownMessage[],
+  seen: readonly SeenTurn[],
+): { again: number; isNew: boolean } {
+  const keys = messages.map(messageKey);
+  const again = seen.reduce((most, earlier) => {
+    const differs = keys.findIndex((key, index) => key !== earlier.keys[index]);
     return Math.max(most, differs < 0 ? keys.length : differs);
   }, 0);
+  return { again, isNew: !seen.some((earlier) => earlier.instructions === keyOf(instructions)) };
 }
 
 function withNotes(turns: readonly Entry[], log: ExecutionLog): Entry[] {

@@ -71,3 +71,24 @@ test('a function call of the older form and its result are shown', () => {
   expect(text).toContain('→ search {"name":"dune"}');
   expect(text).toMatch(/function +← \[\]/);
 });
+
+test('a conversation that another agent takes over is not shown again', () => {
+  const hello = { role: 'assistant', content: 'Hello.' };
+  const text = shown(
+    llm({ messages: [{ role: 'system', content: 'Be kind.' }, question] }, { choices: [{ message: hello }] }),
+    llm({ messages: [{ role: 'system', content: 'Sé breve.' }, question, hello] }, { choices: [] }),
+    llm({ messages: [{ role: 'system', content: 'Sé breve.' }, question, hello] }, { choices: [] }),
+  );
+  expect(text).toContain('(2 messages as before)\n    system     Sé breve.');
+  expect(text).toContain('(3 messages as before)');
+  expect(text.match(/How is it/g)).toHaveLength(1);
+});
+
+test('a result that is a number is the result of the tool turn before it', () => {
+  const tool: ExecutionTurn = {
+    ...llm({ name: 'roll', args: {} }, { result: 11 }),
+    type: 'tool_call',
+  };
+  const item = { type: 'function_call_output', call_id: 'call_1', output: '11' };
+  expect(shown(tool, llm({ input: [question, item] }, { output: [] }))).toContain('← result of turn 1');
+});
