@@ -215,6 +215,7 @@ describe('a program on the real SDKs', () => {
       delays.push(Number(ended.stdout));
     }
     silent.close();
-    expect(Math.min(...delays.slice(1))).toBeLessThanOrEqual(1_000);
+    // The deadline is 0.9 s; without it the end would come after the 10 s of the exporter. Between is the machine.
+    expect(Math.min(...delays.slice(1))).toBeLessThan(3_000);
   });
 });
