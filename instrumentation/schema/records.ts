@@ -16,6 +16,8 @@ export interface RecordedError {
   readonly name: string;
   readonly message: string;
   readonly code?: string;
+  /** Frames of an error that Node itself made, one a line: programs print them with the error. */
+  readonly frames?: string;
 }
 
 export type AttributeValue = string | number | boolean | readonly string[];

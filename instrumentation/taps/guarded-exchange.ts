@@ -1,6 +1,9 @@
 import type { ExchangeObserver, ExchangeRecorder, ExchangeStart } from '../exchange-observer';
 import type { HeaderList, Outcome, RecordedError } from '../schema/records';
 
+/** Longest stack that is kept with an error, in characters. */
+const MAX_FRAMES = 2_000;
+
 /** Told of every failure of our own code inside the program's; counts it, never throws. */
 export type TapFailure = (place: string, error: unknown) => void;
 
@@ -109,11 +112,24 @@ export function describeError(error: unknown): RecordedError {
   if (typeof error !== 'object' || error === null) return { name: 'Error', message: String(error) };
   const { name, message, code, cause } = error as Record<string, unknown>;
   const ownOrCause = typeof code === 'string' ? code : (cause as { code?: unknown } | undefined | null)?.code;
+  const frames = typeof code === 'string' ? framesOfNode(error) : undefined;
   return {
     name: typeof name === 'string' ? name : 'Error',
     message: typeof message === 'string' ? message : '',
     ...(typeof ownOrCause === 'string' ? { code: ownOrCause } : {}),
+    ...(frames !== undefined && { frames }),
   };
+}
+
+/** The stack below the message, if every frame is Node's own: then no code of a replay makes it again. */
+function framesOfNode(error: object): string | undefined {
+  const { stack } = error as { stack?: unknown };
+  if (typeof stack !== 'string') return undefined;
+  const first = stack.search(/^ {4}at /m);
+  const frames = first < 0 ? '' : stack.slice(first);
+  const isNodes =
+    frames.length < MAX_FRAMES && frames.split('\n').every((line) => /^ {4}at .*\bnode:[^)]+\)?$/.test(line));
+  return frames !== '' && isNodes ? frames : undefined;
 }
 
 function describeAbort(reason: unknown): RecordedError {

@@ -8,6 +8,8 @@ export interface NetworkFault {
   readonly message?: string;
   /** Of the error; `AggregateError`: all addresses of the name failed. */
   readonly name?: string;
+  /** The stack below the message, as it was recorded. */
+  readonly frames?: string;
 }
 
 /** Codes of getaddrinfo; of these only the first two have numbers in Node's own table. */
@@ -45,6 +47,12 @@ export function networkError(
   }
   if (fault.name !== undefined && fault.name !== error.name) {
     Object.defineProperty(error, 'name', { ...property(fault.name), enumerable: false });
+  }
+  if (typeof fault.frames === 'string') {
+    Object.defineProperty(error, 'stack', {
+      ...property(`${error.name}: ${error.message}\n${fault.frames}`),
+      enumerable: false,
+    });
   }
   for (const [key, value] of Object.entries(details)) {
     if (value !== undefined) Object.defineProperty(error, key, property(value));

@@ -38,8 +38,10 @@ export function answerReleases(record: ExchangeRecord, responder: Responder): An
  * `aborted` or `socket hang up` with a code of its own making.
  */
 function socketFault(error: RecordedError | undefined): NetworkFault | undefined {
-  const { code, message = '' } = error ?? {};
-  return code !== undefined && /^(read|write) E[A-Z]+/.test(message) ? { code, message } : undefined;
+  const { code, message = '', frames } = error ?? {};
+  return code !== undefined && /^(read|write) E[A-Z]+/.test(message)
+    ? { code, message, ...(frames !== undefined && { frames }) }
+    : undefined;
 }
 
 /** What a diverged call gets over HTTP: a 400 that SDKs do not retry. */

@@ -63,6 +63,8 @@ export class ExchangePlayer implements ExchangeCorrelator {
   network: VirtualNetwork | undefined;
   private readonly parts: ExchangePlayerParts;
   private readonly pending = new Map<string, Started>();
+  /** Connections that wait for the call that made them. */
+  private readonly connecting = new Set<{ readonly origin: string; decide(): void }>();
   private wave: WaitingCall[] = [];
   private liveCalls = 0;
 
@@ -85,6 +87,8 @@ export class ExchangePlayer implements ExchangeCorrelator {
 
   started(exchange: { id: string; info: ExchangeStart; scope: Scope }): readonly [string, string] {
     this.pending.set(exchange.id, { ...exchange, sinceMs: originals.performanceNow() });
+    const origin = originOf(exchange.info.url);
+    [...this.connecting].find((connection) => connection.origin === origin)?.decide();
     return [CORRELATION_HEADER, exchange.id];
   }
 
@@ -97,6 +101,7 @@ export class ExchangePlayer implements ExchangeCorrelator {
     );
     const refused = this.recordedRefusal(origin);
     if (refused !== undefined) return this.refuseAsRecorded(refused);
+    if (this.mayBeRefused(origin)) return this.afterStart(origin);
     if (recorded.origins.has(origin) || state.isLiveFromHere || state.policy.startsWith('live'))
       return { accept: true };
     const known = [...recorded.origins].join(', ');
@@ -137,15 +142,37 @@ export class ExchangePlayer implements ExchangeCorrelator {
     return undefined;
   }
 
+  /** A connection to this origin failed in the recording, and the call that wants this one is not known yet. */
+  private mayBeRefused(origin: string): boolean {
+    for (const { info } of this.pending.values()) if (originOf(info.url) === origin) return false;
+    return this.parts.recorded.unused().some((one) => originOf(one.request.url) === origin && failedToConnect(one));
+  }
+
+  /** node:http connects before it has a request to send; whether that connection failed is a matter of the request. */
+  private afterStart(origin: string): Promise<ConnectVerdict> {
+    return new Promise((resolve) => {
+      const decide = (): void => {
+        originals.clearTimeout(patience);
+        this.connecting.delete(connection);
+        const refused = this.recordedRefusal(origin);
+        resolve(refused === undefined ? { accept: true } : this.refuseAsRecorded(refused));
+      };
+      const patience = originals.setTimeout(decide, ON_ITS_WAY_MS).unref();
+      const connection = { origin, decide };
+      this.connecting.add(connection);
+    });
+  }
+
   private refuseAsRecorded(record: ExchangeRecord): Promise<ConnectVerdict> {
     this.use(record, 'exact');
-    const { code = 'ECONNREFUSED', message = '', name = 'Error' } = record.error ?? {};
+    const { code = 'ECONNREFUSED', message = '', name = 'Error', frames } = record.error ?? {};
+    const refuse = { code, message, name, ...(frames !== undefined && { frames }) };
     return new Promise((resolve) => {
       this.parts.scheduler.add({
         seq: record.seqEnd,
         ms: record.endMs,
         sessionId: record.sessionId,
-        run: () => resolve({ refuse: { code, message, name } }),
+        run: () => resolve({ refuse }),
       });
     });
   }

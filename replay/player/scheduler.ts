@@ -25,8 +25,12 @@ const MAX_UNRECORDED_FIRINGS = 2_000;
 /** A program that is still there after this real time is kept alive by something of its own. */
 const LIFE_SIGN_MS = 2;
 
+/** Timers that fired this close to the event before came with it, in one turn of the event loop. */
+const SAME_TURN_MS = 5;
+
 type Choice =
-  { kind: 'release'; release: Release; seq: number } | { kind: 'timer'; timer: VirtualTimer; seq: number; ms: number };
+  | { kind: 'release'; release: Release; seq: number; ms: number }
+  | { kind: 'timer'; timer: VirtualTimer; seq: number; ms: number };
 
 /**
  * Gives the program its next event. Whenever the process is at rest, what was recorded earliest among all that waits is
@@ -70,7 +74,8 @@ export class Scheduler {
     if (this.atRest()) return this.wake();
     const choice = this.choose();
     if (choice === undefined) return;
-    if (!staysAlive && this.waiting.size === 0 && !this.timers.hasRefed()) return this.stepIfAlive();
+    const isWeak = this.waiting.size === 0 && !this.timers.hasRefed();
+    if (isWeak && !staysAlive && choice.ms > this.clock.now() + SAME_TURN_MS) return this.stepIfAlive();
     this.unrecordedFirings = choice.seq === Infinity ? this.unrecordedFirings + 1 : 0;
     if (this.unrecordedFirings > MAX_UNRECORDED_FIRINGS) {
       this.clock.goLive();
@@ -116,7 +121,8 @@ export class Scheduler {
   private choose(): Choice | undefined {
     let best: Choice | undefined;
     for (const release of this.waiting) {
-      if (best === undefined || release.seq < best.seq) best = { kind: 'release', release, seq: release.seq };
+      if (best === undefined || release.seq < best.seq)
+        best = { kind: 'release', release, seq: release.seq, ms: release.ms };
     }
     if (this.timers.isLive) return best;
     let earliest: VirtualTimer | undefined;

@@ -32,7 +32,10 @@ async function printed(program: string): Promise<{ recorded: string; replayed: s
     const command = [process.execPath, '--import', 'tsx', 'program.ts'];
     const record = await run(process.execPath, [bin, 'record', '--', ...command], { cwd: folder, env });
     await new Promise((closed) => server.close(closed));
-    const replay = await run(process.execPath, [bin, 'replay', 'last'], { cwd: folder, env });
+    const replay = await run(process.execPath, [bin, 'replay', 'last'], { cwd: folder, env }).catch(
+      // An unfaithful replay ends with 1; what it printed says more.
+      (failed: { stdout: string }) => failed,
+    );
     return { recorded: record.stdout, replayed: replay.stdout };
   } finally {
     server.close();
@@ -74,10 +77,10 @@ test('the stack of an error after an answer is that of the recording', async () 
 
 test('a program that is done comes to its end before timers that do not hold it fire', async () => {
   const { recorded, replayed } = await printed(`
-    setTimeout(() => console.log('loop'), 400).unref();
+    setTimeout(() => console.log('loop'), 3_000).unref();
     process.once('beforeExit', () => {
       console.log('end');
-      setTimeout(() => console.log('sent'), 800);
+      setTimeout(() => console.log('sent'), 4_000);
     });
     fetch(process.env.URL_UNDER_TEST).then(() => console.log('answered'));
   `);
@@ -110,5 +113,20 @@ test('temporary folders have the names that they had in the recording', async ()
     });
   `);
   expect(recorded).toMatch(/work-\w{6} 400/);
+  expect(replayed).toBe(recorded);
+}, 120_000);
+
+test('a refused connection is printed as it was when it was recorded', async () => {
+  const { recorded, replayed } = await printed(`
+    const http = require('node:http');
+    const refused = process.env.URL_UNDER_TEST.replace(/:\\d+/, ':61999');
+    fetch(process.env.URL_UNDER_TEST)
+      .then(() => fetch(refused))
+      .catch((error) => {
+        console.log(error.cause);
+        http.get(refused).on('error', (again) => console.log(again));
+      });
+  `);
+  expect(recorded.match(/ECONNREFUSED 127.0.0.1:61999\n {4}at TCPConnectWrap/g)).toHaveLength(2);
   expect(replayed).toBe(recorded);
 }, 120_000);
