@@ -143,7 +143,10 @@ function installSandbox(parts: { recording: Recording; store: string; state: Rep
     blocked,
     allowsNext() {
       const next = `${recorder.options.processPath}.${recorder.childOrdinals.child + 1}`;
-      return state.isLiveFromHere || paths.some((path) => path === next || path.startsWith(`${next}.`));
+      return (
+        state.isLiveFromHere ||
+        paths.some((path) => path === next || path.startsWith(`${next}.`) || path.startsWith(`${next}~`))
+      );
     },
     skipped: () => void (recorder.childOrdinals.child += 1),
   });
@@ -174,6 +177,6 @@ export function endReplay(replay: Replay): void {
     const digests = replay.output.digests();
     replay.recorder.close({ exitCode: code, ...digests });
     const directory = process.env['REENACT_REPORT_DIR'];
-    if (directory !== undefined) writeReport(replay.report(digests.stdout), directory);
+    if (directory !== undefined) writeReport({ ...replay.report(digests.stdout), exitCode: code }, directory);
   });
 }

@@ -158,6 +158,8 @@ export interface ProcessRecord {
   readonly argv: readonly string[];
   readonly execArgv: readonly string[];
   readonly cwd: string;
+  /** What `reenact record` ran, when it started this run. */
+  readonly command?: { readonly argv: readonly string[]; readonly cwd: string };
   readonly nodeVersion: string;
   readonly platform: string;
   /** Allow-listed variables with their values; of all others only the name, with `null`. */

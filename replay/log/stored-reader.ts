@@ -81,6 +81,7 @@ function readProcess(checked: Checked): ProcessRecord {
     argv: 'strings',
     execArgv: 'strings',
     cwd: 'string',
+    command: 'object?',
     nodeVersion: 'string',
     platform: 'string',
     env: 'object',
