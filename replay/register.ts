@@ -10,6 +10,7 @@ import type { Recording, WireRequest } from '../instrumentation/schema/records';
 import { installVirtualTimers } from './clock/install-timers';
 import { ReplayClock } from './clock/replay-clock';
 import { replayDraws } from './clock/replay-draws';
+import { Turns } from './clock/turns';
 import { socketTimers, VirtualTimers } from './clock/virtual-timers';
 import { mergeRecordings } from './log/recording-of-log';
 import { installVirtualNetwork } from './network/virtual-network';
@@ -52,10 +53,11 @@ export function startReplay(parts: ReplayParts): Replay {
     () => scheduler.wake(),
   );
   const state = new ReplayState({ options, logs, clock, timers });
-  const quiescence: Quiescence = new Quiescence({
-    activity: () => network.activity,
-    busy: () => exchanges.busy,
-  });
+  const turns = new Turns();
+  const quiescence: Quiescence = new Quiescence(
+    { activity: () => network.activity, busy: () => exchanges.busy },
+    turns,
+  );
   const scheduler: Scheduler = new Scheduler({
     clock,
     timers,
@@ -85,6 +87,7 @@ export function startReplay(parts: ReplayParts): Replay {
   const network: VirtualNetwork = installVirtualNetwork({
     correlationHeader: CORRELATION_HEADER,
     timers: socketTimers(timers),
+    turns,
     onCall: (call) => exchanges.onCall(call),
     onConnect: (target) => exchanges.onConnect(target),
     onBlocked: (what) => state.blocked(blockedBy(what)),

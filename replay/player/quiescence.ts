@@ -1,4 +1,5 @@
 import { originals } from '../../instrumentation/originals';
+import { Turns } from '../clock/turns';
 
 /** Resources that may stay active for ever without the program being about to do something. */
 const PASSIVE = new Set([
@@ -33,10 +34,13 @@ export interface QuiescenceProbe {
 export class Quiescence {
   private readonly probe: QuiescenceProbe;
   private readonly baseline: ReadonlyMap<string, number>;
+  private readonly turns: Turns;
   private watching = false;
 
-  constructor(probe: QuiescenceProbe) {
+  /** @param turns shared with what gives the program its events, so that both take one turn each. */
+  constructor(probe: QuiescenceProbe, turns = new Turns()) {
     this.probe = probe;
+    this.turns = turns;
     this.baseline = count(process.getActiveResourcesInfo());
   }
 
@@ -55,10 +59,10 @@ export class Quiescence {
       if (idle >= IDLE_TURNS) {
         this.watching = false;
         rested();
-      } else if (turns < SPIN_TURNS || idle > 0) originals.setImmediate(look);
+      } else if (turns < SPIN_TURNS || idle > 0) this.turns.add(look);
       else originals.setTimeout(look, 1);
     };
-    originals.setImmediate(look);
+    this.turns.add(look);
   }
 
   private isBusy(): boolean {

@@ -16,7 +16,7 @@ const ask = (content, model = 'm', more = {}) => client.messages.create({ model,
 const SAY = `const say = (...values) => console.log(JSON.stringify(values));\n`;
 
 /** What a program prints must be the same unrecorded, recorded, and replayed with the provider gone. */
-const programs: Record<string, { code: string; calls: number; exit?: number }> = {
+const programs: Record<string, { code: string; calls: number; exit?: number; varies?: boolean }> = {
   'openai, answer': { code: `${OPENAI} say(await ask('now ' + new Date(0).toISOString()))`, calls: 1 },
   'openai, stream': { code: `${OPENAI} for await (const c of await ask('x', 'm', { stream: true })) say(c)`, calls: 1 },
   'anthropic, answer': { code: `${ANTHROPIC} say(await ask('x'))`, calls: 1 },
@@ -36,6 +36,8 @@ const programs: Record<string, { code: string; calls: number; exit?: number }> =
     code: `${OPENAI} const stream = await ask('x', 'endless', { stream: true }); let n = 0;
       for await (const c of stream) { say(c); if (++n === 2) stream.controller.abort() }`,
     calls: 1,
+    // How many chunks come in one read differs from run to run; a replay repeats that of the recording.
+    varies: true,
   },
   'a call that a time-out gives up': {
     code: `${ANTHROPIC} const stream = client.messages.stream({ model: 'endless', max_tokens: 9, messages: [{ role: 'user', content: 'x' }] }, { signal: AbortSignal.timeout(200) });
@@ -82,13 +84,14 @@ describe('a program on the real SDKs', () => {
 
   test.each(Object.entries(programs))(
     '%s: recorded, then replayed without any provider',
-    async (_name, { code, calls, exit = 0 }) => {
+    async (_name, { code, calls, exit = 0, varies = false }) => {
       installed.write({ 'app.mjs': SAY + code });
       const env = { BASE: stub.origin };
       const plain = await installed.run(['app.mjs'], { env });
       expect(plain).toMatchObject({ stderr: '', code: exit });
       const recorded = await installed.record(['app.mjs'], { env });
-      expect(recorded).toMatchObject({ stdout: plain.stdout, stderr: '', code: exit });
+      const stdout = varies ? recorded.stdout : plain.stdout;
+      expect(recorded).toMatchObject({ stdout, stderr: '', code: exit });
       const seen = stub.seen.length;
       const replayed = await installed.replay([], { env });
       expect(replayed.document).toMatchObject({
@@ -99,7 +102,7 @@ describe('a program on the real SDKs', () => {
         diverged: 0,
         faithful: true,
       });
-      expect(replayed).toMatchObject({ stdout: plain.stdout, code: 0 });
+      expect(replayed).toMatchObject({ stdout, code: 0 });
       expect(replayed.document.program).toMatchObject({ exitCode: exit, recordedExitCode: exit, stdoutEqual: true });
       expect(stub.seen).toHaveLength(seen);
     },
@@ -203,9 +206,15 @@ describe('a program on the real SDKs', () => {
     await new Promise<void>((done) => silent.listen(0, '127.0.0.1', done));
     installed.write({ 'app.mjs': `${OPENAI} await ask('x'); const end = Date.now(); process.on('exit', () => console.log(Date.now() - end))` }); // prettier-ignore
     const endpoint = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
-    const ended = await installed.preloaded(['app.mjs'], { env: { BASE: stub.origin, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint } }); // prettier-ignore
+    const delays: number[] = [];
+    // The least of three: other work on the machine can only add to it.
+    for (let i = 0; i < 3; i++) {
+      const env = { BASE: stub.origin, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint };
+      const ended = await installed.preloaded(['app.mjs'], { env });
+      expect(ended).toMatchObject({ code: 0 });
+      delays.push(Number(ended.stdout));
+    }
     silent.close();
-    expect(ended).toMatchObject({ code: 0 });
-    expect(Number(ended.stdout)).toBeLessThanOrEqual(1_100);
+    expect(Math.min(...delays)).toBeLessThanOrEqual(1_050);
   });
 });

@@ -1,3 +1,4 @@
+import { NODES } from '../hook-programs';
 import { InstalledPrograms } from '../installed-programs';
 
 /** Each program prints what must not depend on recording; an error is printed as its name and code. */
@@ -87,13 +88,17 @@ ${Object.entries(cases)
 
 const lines = (stdout: string): Record<string, string[]> => JSON.parse(stdout) as Record<string, string[]>;
 
-describe.each(Object.entries({ clock, random, timers }))('%s of a program', (group, cases) => {
+const groups = NODES.flatMap((node) =>
+  Object.entries({ clock, random, timers }).map(([group, cases]) => ({ group, cases, node })),
+);
+
+describe.each(groups)('$group of a program on $node', ({ group, cases, node }) => {
   const programs = new InstalledPrograms({ [`${group}.cjs`]: program(cases) });
   let [plain, recorded, replayed]: Record<string, string[]>[] = [{}, {}, {}];
 
   beforeAll(async () => {
     const argv = ['--no-warnings', `${group}.cjs`];
-    const [first, second] = [await programs.run(argv), await programs.record(argv)];
+    const [first, second] = [await programs.run(argv, { node }), await programs.record(argv, { node })];
     const third = await programs.replay();
     expect(
       [first, second, third].map(({ code, stderr }) => [code, stderr.replace(/^reenact: replayed .*\n$/, '')]),

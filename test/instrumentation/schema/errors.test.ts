@@ -12,13 +12,12 @@ describe('errors', () => {
   });
 
   it('of a second copy of the package are instances too', () => {
+    let other = ReenactError;
     jest.isolateModules(() => {
-      // eslint-disable-next-line @typescript-eslint/no-require-imports -- a second copy is the purpose
-      const other =
-        require('../../../instrumentation/schema/errors') as typeof import('../../../instrumentation/schema/errors');
-      expect(other.ReenactError).not.toBe(ReenactError);
-      expect(new other.ReenactError('USAGE', 'x')).toBeInstanceOf(ReenactError);
+      other = jest.requireActual<{ ReenactError: typeof ReenactError }>('../../../instrumentation/schema/errors').ReenactError; // prettier-ignore
     });
+    expect(other).not.toBe(ReenactError);
+    expect(new other('USAGE', 'x')).toBeInstanceOf(ReenactError);
     expect(new Error('x')).not.toBeInstanceOf(ReenactError);
     expect(null).not.toBeInstanceOf(ReenactError);
   });

@@ -99,8 +99,6 @@ describe('each call gets its own recorded answer when', () => {
   });
 
   it('a prompt is edited and calls of one parent run in another order', () => {
-    const system = (text: string): WireRequest['body'] => Buffer.from(text);
-    expect(system('x')).toBeDefined();
     const turn = (instructions: string, text: string): WireRequest =>
       ask('', { messages: [{ role: 'system', content: instructions }, { role: 'user', content: text }] }); // prettier-ignore
     const before: Call[] = [['x', turn('Be brief.', 'weather in Rome')], ['y', turn('Be brief.', 'price of order 7')]]; // prettier-ignore
