@@ -43,6 +43,7 @@ export function processFacts(config: Config, seed: string | undefined): Recorder
   return {
     pid: process.pid,
     startMs: originals.timeOrigin,
+    hrtimeOrigin: String(originals.hrtimeOrigin),
     argv: [...process.argv],
     execArgv: [...process.execArgv],
     cwd: process.cwd(),

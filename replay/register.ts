@@ -47,7 +47,7 @@ export function startReplay(parts: ReplayParts): Replay {
   const { logs, options } = readReplayInput(process.env);
   const recording = mergeRecordings(logs);
   const own = recordingOfProcess(recording, parts.config.processPath);
-  const clock = new ReplayClock(own.ambient, own.startMs);
+  const clock = new ReplayClock(own.ambient, own.startMs, own.hrtimeOrigin);
   const timers = new VirtualTimers(
     () => clock.now(),
     () => scheduler.wake(),

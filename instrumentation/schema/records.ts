@@ -155,6 +155,8 @@ export interface ProcessRecord {
   readonly processPath: string;
   readonly pid: number;
   readonly startMs: number;
+  /** What `process.hrtime.bigint()` was at the start, decimal: it counts from a moment of the machine. */
+  readonly hrtimeOrigin?: string;
   readonly argv: readonly string[];
   readonly execArgv: readonly string[];
   readonly cwd: string;

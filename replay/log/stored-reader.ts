@@ -78,6 +78,7 @@ function readProcess(checked: Checked): ProcessRecord {
     ...SPAN,
     pid: 'number',
     startMs: 'number',
+    hrtimeOrigin: 'string?',
     argv: 'strings',
     execArgv: 'strings',
     cwd: 'string',
