@@ -14,7 +14,7 @@ describe('patches', () => {
   });
 
   it('leave what cannot be replaced', () => {
-    const target = Object.freeze({ f: () => 1 });
+    const target = Object.freeze({ f: (): number => 1 });
     expect(patch(target, 'f', () => () => 2)).toBe(false);
     expect(target.f()).toBe(1);
   });

@@ -52,7 +52,11 @@ function world(firings: readonly TimerFiring[] = []) {
   };
 }
 
-const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
+/** Real time and turns of the event loop: on a busy machine the one can pass without the other. */
+async function pause(ms: number): Promise<void> {
+  await new Promise((done) => setTimeout(done, ms));
+  for (let turn = 0; turn < 400; turn++) await new Promise((done) => setImmediate(done));
+}
 
 describe('the scheduler', () => {
   it('releases what waits in the recorded order, whatever the order in which it was asked for', async () => {
