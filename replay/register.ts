@@ -23,6 +23,7 @@ import { recordingOfProcess } from './player/process-recording';
 import type { ProcessRecording } from './player/process-recording';
 import { Quiescence } from './player/quiescence';
 import { RecordedExchanges, RecordedFunctions } from './player/recorded-calls';
+import { RecordedEnd } from './player/recorded-end';
 import { RecordedFirings } from './player/recorded-firings';
 import { readReplayInput } from './player/replay-input';
 import type { ProcessReport } from './player/report';
@@ -82,6 +83,7 @@ export function startReplay(parts: ReplayParts): Replay {
     state,
     clock,
     redactJson: parts.redactJson,
+    end: new RecordedEnd(own.exitCode),
     substituted: (record) => consume(own, record.spanId, { recordedExchanges, recordedFunctions }),
   });
   const network: VirtualNetwork = installVirtualNetwork({

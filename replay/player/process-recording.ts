@@ -10,6 +10,8 @@ export interface ProcessRecording {
   readonly functions: readonly FunctionCallRecord[];
   readonly ambient: ReadonlyMap<string, AmbientStream>;
   readonly startMs: number;
+  /** Absent when the process did not end in an orderly way. */
+  readonly exitCode: number | undefined;
   readonly hrtimeOrigin: bigint | undefined;
   /** Calls that happened inside a call, through every level. */
   inside(spanId: string): readonly CallRecord[];
@@ -34,6 +36,7 @@ export function recordingOfProcess(recording: Recording, processPath: string): P
     functions: calls.filter((call): call is FunctionCallRecord => call.kind === 'tool' || call.kind === 'observation'),
     ambient: readAmbient(pieces),
     startMs: process?.startMs ?? Math.min(...calls.map((call) => call.startMs), Date.now()),
+    exitCode: recording.exits.find((exit) => exit.processPath === processPath)?.exitCode,
     hrtimeOrigin: bigintOf(process?.hrtimeOrigin),
     inside,
   };
