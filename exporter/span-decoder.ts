@@ -1,4 +1,4 @@
-import { ATTRIBUTES } from '../instrumentation/schema/attributes';
+import { ATTRIBUTES, GAP_ATTRIBUTE } from '../instrumentation/schema/attributes';
 import type {
   AnyRecord,
   AttributeValue,
@@ -163,6 +163,7 @@ function assemble(runId: string, spans: ReadSpan[]): Recording {
   const all = records.map(({ record }) => record);
   const calls = all.filter(isCall);
   calls.sort((a, b) => byPath(a.processPath, b.processPath) || a.seqStart - b.seqStart);
+  gaps.push(...calls.flatMap(namedGap));
   const sessions = all.filter((record): record is SessionRecord => record.kind === 'session');
   return {
     formatVersion: spans[0]?.text.v ?? FORMAT_VERSION,
@@ -185,6 +186,12 @@ function assemble(runId: string, spans: ReadSpan[]): Recording {
     }),
     gaps,
   };
+}
+
+/** What the recorder itself could not carry. */
+function namedGap({ attributes, spanId, sessionId, name }: CallRecord): Gap[] {
+  const what = attributes?.[GAP_ATTRIBUTE];
+  return typeof what === 'string' ? [{ code: 'VALUE_LOST', message: `${name}: ${what}`, spanId, sessionId }] : [];
 }
 
 /** The last item of each key, in order. */

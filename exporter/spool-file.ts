@@ -1,16 +1,7 @@
-import {
-  closeSync,
-  constants,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  realpathSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, constants, existsSync, lstatSync, openSync, realpathSync, writeFileSync, writeSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import { ReenactError } from '../instrumentation/schema/errors';
+import { makeFolder } from './make-folder';
 import { runsFolder } from './store-paths';
 
 /** Captured when the package loads: the program may replace `fs` functions, and a replay does. */
@@ -18,7 +9,6 @@ const fs = {
   closeSync,
   existsSync,
   lstatSync,
-  mkdirSync,
   openSync,
   realpathSync,
   writeFileSync,
@@ -31,17 +21,17 @@ const fs = {
  */
 export function prepareStore(store: string, folder: string): void {
   const parent = dirname(store);
-  fs.mkdirSync(parent, { recursive: true });
+  makeFolder(parent);
   const link = fs.lstatSync(store, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
   if (link && !inside(fs.realpathSync(store), fs.realpathSync(parent))) {
     throw new ReenactError('FILE_NOT_WRITABLE', `the store ${store} is a link that leads outside its folder`);
   }
-  fs.mkdirSync(store, { recursive: true, mode: 0o700 });
+  makeFolder(store, 0o700);
   for (const path of [runsFolder(store), folder]) {
     if (fs.lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) {
       throw new ReenactError('FILE_NOT_WRITABLE', `${path} is a link; recordings are not written through links`);
     }
-    fs.mkdirSync(path, { recursive: true, mode: 0o700 });
+    makeFolder(path, 0o700);
   }
   const ignore = join(store, '.gitignore');
   if (!fs.existsSync(ignore)) fs.writeFileSync(ignore, '*\n', { mode: 0o600 });

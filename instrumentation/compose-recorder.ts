@@ -16,6 +16,7 @@ import { createFilter } from './exclusions';
 import { installHooks } from './install-hooks';
 import { IdSource } from './ids';
 import { OutputDigests } from './output-digest';
+import { CLAIMS_VARIABLE, makeClaims } from './process-claim';
 import { processFacts, realNow } from './process-facts';
 import { capturesContent, describeExchange } from './providers/describe';
 import { Recorder } from './recorder';
@@ -100,7 +101,13 @@ function sessionOf(runId: string, processPath: string): string {
 }
 
 /** Variables by which children and workers of a replay find its input and leave their reports. */
-const REPLAY_VARIABLES = ['REENACT_REPLAY', 'REENACT_REPLAY_FILE', 'REENACT_REPLAY_OPTIONS', 'REENACT_REPORT_DIR'];
+const REPLAY_VARIABLES = [
+  'REENACT_REPLAY',
+  'REENACT_REPLAY_FILE',
+  'REENACT_REPLAY_OPTIONS',
+  'REENACT_REPORT_DIR',
+  'REENACT_COMMAND',
+];
 
 function inherit({ config, preloadPath, diagnostics }: Composition, recorder: Recorder): void {
   const passedOn = [...REPLAY_VARIABLES, 'REENACT_SPOOL', 'REENACT_DEBUG', 'REENACT_PAYLOAD'].flatMap(
@@ -109,6 +116,7 @@ function inherit({ config, preloadPath, diagnostics }: Composition, recorder: Re
       return value === undefined ? [] : [[name, value]];
     },
   );
+  let claims = process.env[CLAIMS_VARIABLE];
   installChildInheritance({
     preloadPath,
     variables: {
@@ -116,6 +124,10 @@ function inherit({ config, preloadPath, diagnostics }: Composition, recorder: Re
       REENACT_MODE: config.mode,
       REENACT_RUN_ID: recorder.options.runId,
       REENACT_DIR: config.store,
+      // Made at the first child of a program that no command of ours started: most programs have none.
+      get [CLAIMS_VARIABLE]() {
+        return (claims ??= makeClaims());
+      },
       ...(config.configPath !== undefined && { REENACT_CONFIG: config.configPath }),
       ...(config.sessionId !== undefined && { REENACT_SESSION: config.sessionId }),
     },
@@ -133,6 +145,7 @@ function factsOf(
   return {
     ...facts,
     argv: redactArgv(facts.argv),
+    ...(facts.command !== undefined && { command: { ...facts.command, argv: redactArgv(facts.command.argv) } }),
     ...(replay !== undefined && { startMs: replay.startMs }),
   };
 }

@@ -1,6 +1,7 @@
 import type { Scope, SessionContext } from './context';
 import type { ExchangeRecorder, ExchangeStart } from './exchange-observer';
 import { originals } from './originals';
+import { GAP_ATTRIBUTE } from './schema/attributes';
 import type { InternalReads } from './ambient/internal-reads';
 import type { RecorderOptions } from './recorder-options';
 import type {
@@ -109,7 +110,7 @@ export class ExchangeInProgress implements ExchangeRecorder {
       ...(head !== undefined && { response: { ...head, chunks: this.chunks, trailers: this.trailerList } }),
       ...(error !== undefined && { error }),
       ...(this.bytes > MAX_BODY_BYTES && {
-        attributes: { 'reenact.gap': 'a body over the bound of recording was not kept' },
+        attributes: { [GAP_ATTRIBUTE]: 'a body over the bound of recording was not kept' },
       }),
     };
     this.recorder.finishExchange(this, record);

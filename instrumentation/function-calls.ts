@@ -1,9 +1,13 @@
 import type { CallGate, GateCall, GateVerdict } from './call-gate';
 import { makeScope, nextOrdinal } from './context';
 import type { Scope } from './context';
-import type { Recorder } from './recorder';
+import type { FunctionRecord, OpenCall, Recorder } from './recorder';
+import { isGenerator, watchGenerator } from './tools/generator-result';
+import type { GeneratorEnd } from './tools/generator-result';
+import { watchThenable } from './tools/thenable-result';
 import { encodeTyped } from './schema/typed-json';
-import type { RecordedError } from './schema/records';
+import type { RecordedError, TypedJson } from './schema/records';
+import { GAP_ATTRIBUTE } from './schema/attributes';
 
 type AnyFunction = (this: unknown, ...args: unknown[]) => unknown;
 
@@ -24,10 +28,6 @@ export function callArguments(args: readonly unknown[]): unknown {
   const [only] = args;
   const single = args.length === 1 && typeof only === 'object' && only !== null && !Array.isArray(only);
   return single ? only : [...args];
-}
-
-function isPromise(value: unknown): value is Promise<unknown> {
-  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
 }
 
 export function toRecordedError(error: unknown): RecordedError {
@@ -57,6 +57,7 @@ export class FunctionCalls {
 
   private perform(running: RunningCall, verdict: GateVerdict, run: () => unknown): unknown {
     let value: unknown;
+    running.onStack = true;
     try {
       if (verdict.action === 'throw') throw verdict.error;
       else if (verdict.action === 'answer') value = verdict.value;
@@ -65,21 +66,47 @@ export class FunctionCalls {
     } catch (error) {
       running.threw(error, true);
       throw error;
+    } finally {
+      running.onStack = false;
     }
-    if (!isPromise(value)) {
-      running.returned(value, true);
-      return value;
-    }
-    // The program keeps the promise it would have had; ours is a side branch whose failure is the program's to handle.
-    value.then(
-      (result) => running.returned(result, false),
-      (error: unknown) => running.threw(error, false),
-    );
+    this.recorder.options.diagnostics.guard('result of a tool', () => this.observe(running, value));
     return value;
+  }
+
+  /** The program gets the very value it would have had; what comes of it is watched as the program uses it. */
+  private observe(running: RunningCall, value: unknown): void {
+    if (isGenerator(value)) {
+      running.soFar = watchGenerator(value, {
+        within: (step) => this.recorder.scopes.run(running.ownScope, step),
+        ended: (end) => running.generated(end),
+      });
+      return;
+    }
+    const settles = watchThenable(
+      value,
+      (result) => running.returned(result, false),
+      (error) => running.threw(error, false),
+    );
+    if (!settles) running.returned(value, true);
   }
 }
 
-class RunningCall {
+/** How a call ended. */
+interface CallEnd {
+  readonly json: TypedJson;
+  readonly lost: readonly string[];
+  readonly outcome: 'ok' | 'error' | 'open';
+  readonly synchronous: boolean;
+  /** The call itself failed; else `json` is what it answered. */
+  readonly thrown?: boolean;
+  readonly error?: unknown;
+}
+
+class RunningCall implements OpenCall {
+  /** The function itself has not come back yet. */
+  onStack = false;
+  /** What a generator has given until now. */
+  soFar: (() => GeneratorEnd) | undefined;
   readonly ownScope: Scope;
   private readonly recorder: Recorder;
   private readonly spec: FunctionSpec;
@@ -98,6 +125,7 @@ class RunningCall {
     this.spanId = recorder.options.ids.spanId();
     this.seqStart = recorder.nextSeq(this.scope.session);
     this.startMs = recorder.options.clock.now();
+    recorder.openCalls.add(this);
     const name = `${spec.kind === 'tool' ? 't' : 'o'}:${encodeURIComponent(spec.name)}`;
     const ordinal = nextOrdinal(this.scope, name);
     this.ownScope = makeScope({
@@ -115,56 +143,47 @@ class RunningCall {
   }
 
   returned(value: unknown, synchronous: boolean): void {
-    this.finish({ value, synchronous });
+    this.finish(() => ({ ...encodeTyped(value), outcome: 'ok', synchronous }));
   }
 
   threw(error: unknown, synchronous: boolean): void {
-    this.finish({ error, synchronous });
+    this.finish(() => ({ ...encodeTyped(error), outcome: 'error', synchronous, thrown: true, error }));
   }
 
-  private finish(end: { value?: unknown; error?: unknown; synchronous: boolean }): void {
-    const failed = 'error' in end;
-    const { diagnostics } = this.recorder.options;
-    diagnostics.guard('end of a tool', () => {
-      const encoded = encodeTyped(failed ? end.error : end.value);
+  generated({ json, lost, failed, error }: GeneratorEnd): void {
+    this.finish(() => ({ json, lost, outcome: failed ? 'error' : 'ok', synchronous: true, error }));
+  }
+
+  /** The process ends before the call does. */
+  leftOpen(): void {
+    const { json, lost } = this.soFar?.() ?? { json: undefined, lost: [] };
+    this.finish(() => ({ json, lost, outcome: 'open', synchronous: this.onStack || this.soFar !== undefined }));
+  }
+
+  private finish(describeEnd: () => CallEnd): void {
+    const { recorder } = this;
+    if (!recorder.openCalls.delete(this)) return;
+    recorder.options.diagnostics.guard('end of a tool', () => {
+      const end = describeEnd();
+      const { kind, name, replay } = this.spec;
       const shared = {
         startMs: this.startMs,
         seqStart: this.seqStart,
-        outcome: failed ? ('error' as const) : ('ok' as const),
+        outcome: end.outcome,
         synchronous: end.synchronous,
         args: this.args,
-        ...(failed && { error: toRecordedError(end.error) }),
-        ...(encoded.lost.length > 0 && {
-          attributes: { 'reenact.gap': `not carried: ${encoded.lost.slice(0, 5).join(', ')}` },
+        ...(end.outcome === 'error' && { error: toRecordedError(end.error) }),
+        ...(end.lost.length > 0 && {
+          attributes: { [GAP_ATTRIBUTE]: `not carried: ${end.lost.slice(0, 5).join(', ')}` },
         }),
       };
-      const { kind, name, replay } = this.spec;
-      if (kind === 'tool') {
-        this.recorder.finishFunction(
-          this.scope,
-          {
-            ...shared,
-            kind,
-            name: `execute_tool ${name}`,
-            tool: name,
-            replay,
-            ...(failed ? { thrown: encoded.json } : { result: encoded.json }),
-          },
-          this.spanId,
-        );
-      } else {
-        this.recorder.finishFunction(
-          this.scope,
-          {
-            ...shared,
-            kind,
-            name: `observe ${name}`,
-            key: name,
-            ...(failed ? { thrown: encoded.json } : { value: encoded.json }),
-          },
-          this.spanId,
-        );
-      }
+      const value = (field: 'result' | 'value'): Record<string, TypedJson> =>
+        end.outcome === 'open' && end.json === undefined ? {} : { [end.thrown === true ? 'thrown' : field]: end.json };
+      const record: FunctionRecord =
+        kind === 'tool'
+          ? { ...shared, kind, name: `execute_tool ${name}`, tool: name, replay, ...value('result') }
+          : { ...shared, kind, name: `observe ${name}`, key: name, ...value('value') };
+      recorder.finishFunction(this.scope, record, this.spanId);
     });
   }
 }

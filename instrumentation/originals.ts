@@ -9,6 +9,8 @@ export const originals = {
   timeOrigin: performance.timeOrigin,
   hrtime: process.hrtime,
   hrtimeBigint: process.hrtime.bigint.bind(process.hrtime),
+  /** What `process.hrtime.bigint()` was when `performance.now()` was 0: it counts from a moment of the machine. */
+  hrtimeOrigin: process.hrtime.bigint() - BigInt(Math.round(performance.now() * 1_000_000)),
   uptime: process.uptime.bind(process),
   random: Math.random,
   setTimeout: globalThis.setTimeout,

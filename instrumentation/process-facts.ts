@@ -25,17 +25,32 @@ function recordedEnv(config: Config): Record<string, string | null> {
   return Object.fromEntries(entries);
 }
 
+/** What `reenact record` was told to run: a shell or npm may stand between it and this process. */
+function startedBy(): RecorderOptions['facts']['command'] {
+  try {
+    const { argv, cwd } = JSON.parse(process.env['REENACT_COMMAND'] ?? '') as { argv: unknown; cwd: unknown };
+    const isCommand = Array.isArray(argv) && argv.every((item) => typeof item === 'string') && typeof cwd === 'string';
+    return isCommand ? { argv: argv as string[], cwd } : undefined;
+  } catch {
+    // Not started by the command; the arguments of the first process then say how to run it again.
+    return undefined;
+  }
+}
+
 /** What is recorded of the process itself. */
 export function processFacts(config: Config, seed: string | undefined): RecorderOptions['facts'] {
+  const command = startedBy();
   return {
     pid: process.pid,
     startMs: originals.timeOrigin,
+    hrtimeOrigin: String(originals.hrtimeOrigin),
     argv: [...process.argv],
     execArgv: [...process.execArgv],
     cwd: process.cwd(),
     nodeVersion: process.version,
     platform: `${process.platform}-${process.arch}`,
     env: recordedEnv(config),
+    ...(command !== undefined && { command }),
     ...(seed !== undefined && { seed }),
     ...(config.replayRef !== undefined && { replayOf: config.replayRef }),
   };

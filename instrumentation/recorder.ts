@@ -30,6 +30,12 @@ type Own =
   | 'ambient';
 export type FunctionRecord = Omit<ToolRecord, Own> | Omit<ObservationRecord, Own> | Omit<DecisionRecord, Own>;
 
+/** A tool call or observation under way. */
+export interface OpenCall {
+  /** Records it as it stands: the process ends. */
+  leftOpen(): void;
+}
+
 /** Turns what happens in one process into records. One total order: every event takes the next `seq`. */
 export class Recorder implements ExchangeObserver {
   readonly scopes: ScopeStorage;
@@ -40,6 +46,7 @@ export class Recorder implements ExchangeObserver {
   readonly options: RecorderOptions;
   private readonly rootSession: SessionContext;
   private readonly open = new Set<ExchangeInProgress>();
+  readonly openCalls = new Set<OpenCall>();
   private seq = 0;
   private calls = 0;
   private processWritten = false;
@@ -219,6 +226,7 @@ export class Recorder implements ExchangeObserver {
     const { diagnostics, sink } = this.options;
     diagnostics.guard('end of the process', () => {
       for (const exchange of [...this.open]) exchange.end('open');
+      for (const call of [...this.openCalls].reverse()) call.leftOpen();
       // At a natural end this runs before the last flush and again at `exit`: once more only if something came after.
       const state = `${this.calls} ${exit.exitCode} ${exit.stdout?.bytes} ${exit.stderr?.bytes}`;
       if (!this.processWritten || state === this.closedAs) return;

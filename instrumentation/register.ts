@@ -12,6 +12,7 @@ import { readConfig } from './config';
 import type { Config } from './config';
 import { Diagnostics } from './diagnostics';
 import { originals } from './originals';
+import { CLAIMS_VARIABLE, claimProcessPath } from './process-claim';
 import { ReenactError } from './schema/errors';
 import type { RecordSink } from './schema/records';
 import { activeRuntime } from './runtime';
@@ -34,6 +35,8 @@ function register(): void {
   try {
     // A worker gets its variables apart from the environment that the program gave it.
     config = readConfig({ ...process.env, ...inheritedVariables() });
+    if (whereAmI() === 'main')
+      config = { ...config, processPath: claimProcessPath(config.processPath, process.env[CLAIMS_VARIABLE]) };
   } catch (error) {
     return refuse(error);
   }

@@ -23,6 +23,7 @@ import { recordingOfProcess } from './player/process-recording';
 import type { ProcessRecording } from './player/process-recording';
 import { Quiescence } from './player/quiescence';
 import { RecordedExchanges, RecordedFunctions } from './player/recorded-calls';
+import { RecordedEnd } from './player/recorded-end';
 import { RecordedFirings } from './player/recorded-firings';
 import { readReplayInput } from './player/replay-input';
 import type { ProcessReport } from './player/report';
@@ -48,7 +49,7 @@ export function startReplay(parts: ReplayParts): Replay {
   const { logs, options } = readReplayInput(process.env);
   const recording = mergeRecordings(logs);
   const own = recordingOfProcess(recording, parts.config.processPath);
-  const clock = new ReplayClock(own.ambient, own.startMs);
+  const clock = new ReplayClock(own.ambient, own.startMs, own.hrtimeOrigin);
   const timers = new VirtualTimers(
     () => clock.now(),
     () => scheduler.wake(),
@@ -83,6 +84,7 @@ export function startReplay(parts: ReplayParts): Replay {
     state,
     clock,
     redactJson: parts.redactJson,
+    end: new RecordedEnd(own.exitCode),
     substituted: (record) => consume(own, record.spanId, { recordedExchanges, recordedFunctions }),
   });
   const network: VirtualNetwork = installVirtualNetwork({
@@ -151,7 +153,10 @@ function installSandbox(parts: { recording: Recording; store: string; state: Rep
     blocked,
     allowsNext() {
       const next = `${recorder.options.processPath}.${recorder.childOrdinals.child + 1}`;
-      return state.isLiveFromHere || paths.some((path) => path === next || path.startsWith(`${next}.`));
+      return (
+        state.isLiveFromHere ||
+        paths.some((path) => path === next || path.startsWith(`${next}.`) || path.startsWith(`${next}~`))
+      );
     },
     skipped: () => void (recorder.childOrdinals.child += 1),
   });
@@ -182,6 +187,6 @@ export function endReplay(replay: Replay): void {
     const digests = replay.output.digests();
     replay.recorder.close({ exitCode: code, ...digests });
     const directory = process.env['REENACT_REPORT_DIR'];
-    if (directory !== undefined) writeReport(replay.report(digests.stdout), directory);
+    if (directory !== undefined) writeReport({ ...replay.report(digests.stdout), exitCode: code }, directory);
   });
 }

@@ -8,4 +8,6 @@ export interface ClockSource {
   uptime(): number;
   /** Epoch milliseconds at which the process started. */
   timeOrigin(): number;
+  /** Nanoseconds of `process.hrtime` at which the process started. */
+  hrtimeOrigin(): bigint;
 }

@@ -47,8 +47,7 @@ function makeHrtime(original: NodeJS.HRTime, source: ClockSource): NodeJS.HRTime
     const nanos = now[1] - previous[1];
     return nanos < 0 ? [now[0] - previous[0] - 1, nanos + 1_000_000_000] : [now[0] - previous[0], nanos];
   } as NodeJS.HRTime;
-  // hrtime counts from an arbitrary origin of the machine; only differences mean something.
-  const base = original.bigint() - BigInt(Math.round(originals.performanceNow() * 1_000_000));
+  const base = source.hrtimeOrigin();
   hrtime.bigint = function bigint() {
     return base + BigInt(Math.round(source.monotonic() * 1000));
   };

@@ -14,11 +14,8 @@ export function installPerformance(source: ClockSource): void {
   if (descriptor?.configurable !== true) return;
   const original = performance;
   const own = delegateTo(original);
-  Object.defineProperty(own, 'now', {
-    value: { now: () => source.monotonic() / 1000 }.now,
-    configurable: true,
-    writable: true,
-  });
+  for (const [name, value] of Object.entries(timed(original, source)))
+    Object.defineProperty(own, name, { value, configurable: true, writable: true });
   Object.defineProperty(own, 'timeOrigin', { get: () => source.timeOrigin(), configurable: true });
   Object.defineProperty(globalThis, 'performance', {
     configurable: true,
@@ -28,6 +25,38 @@ export function installPerformance(source: ClockSource): void {
   });
   const get = (): typeof original => (isCalledByNode(get) ? original : own);
   Object.defineProperty(perfHooks, 'performance', { configurable: true, enumerable: true, get });
+}
+
+type Original = typeof performance;
+type MeasureOptions = Exclude<Parameters<Original['measure']>[1], string | undefined>;
+
+/**
+ * The members that read the clock. Entries are made by the original, with the time said where it would read it; it also
+ * refuses what is no argument for it.
+ */
+function timed(original: Original, source: ClockSource): Record<string, (...args: never[]) => unknown> {
+  const { now } = { now: (): number => source.monotonic() / 1000 };
+  const isPlain = (value: unknown): boolean => value === undefined || typeof value === 'object';
+  return {
+    now,
+    mark(name: string, ...rest: Parameters<Original['mark']> extends [unknown, ...infer R] ? R : never) {
+      const [options] = rest;
+      if (name === undefined || !isPlain(options) || options?.startTime !== undefined)
+        return original.mark(...([name, ...rest].slice(0, name === undefined ? 0 : 2) as [string]));
+      return original.mark(name, { ...options, startTime: now() });
+    },
+    measure(name: string, ...rest: [start?: string | MeasureOptions, end?: string]) {
+      const [start, end] = rest;
+      if (name === undefined || end !== undefined || (typeof start !== 'string' && !isPlain(start)))
+        return original.measure(...([name, ...rest].slice(0, name === undefined ? 0 : 3) as [string]));
+      const given = typeof start === 'string' ? { start } : (start ?? {});
+      const endsByItself = given.end !== undefined || (given.start !== undefined && given.duration !== undefined);
+      return original.measure(name, endsByItself ? given : { ...given, end: now() });
+    },
+    toJSON() {
+      return { ...(original.toJSON() as object), timeOrigin: source.timeOrigin() };
+    },
+  };
 }
 
 /** An object of the same class whose members work on the original: they check their `this`. */
@@ -43,12 +72,14 @@ function delegateTo<T extends object>(original: T): T {
         Object.defineProperty(own, key, {
           ...descriptor,
           configurable: true,
+          // The original inherits its members: none is its own to a loop over keys.
+          enumerable: false,
           value: (value as () => unknown).bind(original),
         });
       else if (get !== undefined)
         Object.defineProperty(own, key, {
           configurable: true,
-          enumerable: descriptor.enumerable === true,
+          enumerable: false,
           get: get.bind(original),
           ...(set && { set: set.bind(original) }),
         });

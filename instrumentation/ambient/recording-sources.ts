@@ -19,6 +19,7 @@ export function recordingClock(recorder: Recorder): ClockSource {
   };
   return {
     timeOrigin: () => originals.timeOrigin,
+    hrtimeOrigin: () => originals.hrtimeOrigin,
     date(callee) {
       const value = originals.dateNow();
       if (!recorder.internalReads.isInternal(callee) && !scopes.isUntracked()) {

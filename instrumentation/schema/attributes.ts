@@ -27,6 +27,9 @@ export const ATTRIBUTES = {
   ambient: 'reenact.ambient',
 } as const;
 
+/** Among the attributes of a call: what of it could not be carried. Readers make a gap of it. */
+export const GAP_ATTRIBUTE = 'reenact.gap';
+
 /** Short names of the payload attributes inside the record text. */
 export const PAYLOAD_CODES: Readonly<Record<string, string>> = {
   [ATTRIBUTES.requestBody]: 'q',

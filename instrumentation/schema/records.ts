@@ -157,9 +157,13 @@ export interface ProcessRecord {
   readonly processPath: string;
   readonly pid: number;
   readonly startMs: number;
+  /** What `process.hrtime.bigint()` was at the start, decimal: it counts from a moment of the machine. */
+  readonly hrtimeOrigin?: string;
   readonly argv: readonly string[];
   readonly execArgv: readonly string[];
   readonly cwd: string;
+  /** What `reenact record` ran, when it started this run. */
+  readonly command?: { readonly argv: readonly string[]; readonly cwd: string };
   readonly nodeVersion: string;
   readonly platform: string;
   /** Allow-listed variables with their values; of all others only the name, with `null`. */

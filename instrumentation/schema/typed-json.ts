@@ -62,7 +62,8 @@ function encodeObject(value: object, path: string, state: EncodeState): TypedJso
 }
 
 function encodeByClass(value: object, path: string, state: EncodeState): TypedJson {
-  if (Array.isArray(value)) return value.map((item, index) => encode(item, `${path}/${index}`, state));
+  // Holes too: `map` would pass them over.
+  if (Array.isArray(value)) return Array.from(value, (item, index) => encode(item, `${path}/${index}`, state));
   if (value instanceof Date) return tagged('date', Number.isNaN(value.getTime()) ? 'invalid' : value.toISOString());
   if (value instanceof Map)
     return tagged(
@@ -93,7 +94,11 @@ function encodeByClass(value: object, path: string, state: EncodeState): TypedJs
 /** Functions of the runtime whose state is not in their own properties: nothing of them could be rebuilt. */
 function isOpaque(value: object): boolean {
   return (
-    value instanceof Promise || value instanceof WeakMap || value instanceof WeakSet || Symbol.asyncIterator in value
+    value instanceof Promise ||
+    value instanceof WeakMap ||
+    value instanceof WeakSet ||
+    Symbol.asyncIterator in value ||
+    (Symbol.iterator in value && Object.keys(value).length === 0)
   );
 }
 
@@ -153,6 +158,8 @@ function decodeTagged(tag: string, value: unknown): unknown {
       return decodeRegExp(list);
     case 'url':
       return URL.canParse(text) ? new URL(text) : text;
+    case 'generator':
+      return decodeGenerator(value);
     case 'object':
       return Object.fromEntries(
         list.filter(Array.isArray).map((pair: unknown[]) => [String(pair[0]), decodeTyped(pair[1])]),
@@ -160,6 +167,25 @@ function decodeTagged(tag: string, value: unknown): unknown {
     default:
       return undefined;
   }
+}
+
+/** A generator that gives the recorded items and ends as the recorded one did. */
+function decodeGenerator(value: unknown): unknown {
+  const recorded = (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>;
+  const items = Array.isArray(recorded['items']) ? (recorded['items'] as unknown[]) : [];
+  const last = (): unknown => {
+    if (Object.hasOwn(recorded, 'error')) throw decodeTyped(recorded['error']);
+    return decodeTyped(recorded['end']);
+  };
+  if (recorded['async'] !== true)
+    return (function* () {
+      for (const item of items) yield decodeTyped(item);
+      return last();
+    })();
+  return (async function* () {
+    for (const item of items) yield decodeTyped(item);
+    return last();
+  })();
 }
 
 function decodeRegExp(list: unknown[]): unknown {
@@ -207,6 +233,8 @@ function decodeError(value: unknown): Error {
 
 /** The value as plain JSON would carry it, for the readable turn. */
 export function toPlainJson(json: TypedJson): unknown {
+  const { [TAG]: tag, value } = (typeof json === 'object' && json !== null ? json : {}) as Record<string, unknown>;
+  if (tag === 'generator') return toPlainJson((value as { items?: TypedJson } | undefined)?.items ?? []);
   const text = JSON.stringify(decodeTyped(json), (_key, item: unknown) =>
     typeof item === 'bigint' ? item.toString() : item,
   );

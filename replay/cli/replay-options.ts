@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { ReenactError } from '../../instrumentation/schema/errors';
 import type { ExecutionLog } from '../../instrumentation/schema/execution-log';
+import type { ProcessRecord } from '../../instrumentation/schema/records';
 import type { ReplayCommandOptions } from '../drivers/script';
 import { mergeRecordings } from '../log/recording-of-log';
 import { DIVERGENCE_POLICIES } from '../player/report';
@@ -103,14 +104,23 @@ function chooseCommand(
   );
 }
 
-/** The command and working directory of the run's first process. */
+/** What `reenact record` ran, else the command and working directory of the run's first process. */
 export function recordedCommand(
   logs: readonly ExecutionLog[],
 ): { command: readonly string[]; cwd: string } | undefined {
-  const first = mergeRecordings([...logs]).processes.find((process) => process.processPath === '0');
+  const { processes } = mergeRecordings([...logs]);
+  const command = processes.find((process) => process.command !== undefined)?.command;
+  if (isCommand(command)) return { command: command.argv, cwd: command.cwd };
+  const first = processes.find((process) => process.processPath === '0');
   const [node, ...args] = first?.argv ?? [];
   if (first === undefined || node === undefined) return undefined;
   return { command: [node, ...withoutPreload(first.execArgv), ...args], cwd: first.cwd };
+}
+
+/** The fields of a stored record are not checked so deep. */
+function isCommand(command: ProcessRecord['command']): command is { argv: readonly string[]; cwd: string } {
+  const { argv, cwd }: { argv?: unknown; cwd?: unknown } = command ?? {};
+  return Array.isArray(argv) && argv.length > 0 && argv.every((a) => typeof a === 'string') && typeof cwd === 'string';
 }
 
 /** Node's own flags without our preload, which the replay brings itself. */

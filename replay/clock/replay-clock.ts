@@ -34,6 +34,7 @@ class ReadStream {
 export class ReplayClock implements ClockSource {
   private readonly streams: ReadonlyMap<string, AmbientStream>;
   private readonly startMs: number;
+  private readonly hrtimeBase: bigint;
   private readonly dates = new Map<string, ReadStream>();
   private readonly monotonics = new Map<string, ReadStream>();
   private readonly positions = new Map<string, number>();
@@ -43,9 +44,11 @@ export class ReplayClock implements ClockSource {
   scopes: ScopeStorage | undefined;
   internalReads: InternalReads | undefined;
 
-  constructor(streams: ReadonlyMap<string, AmbientStream>, startMs: number) {
+  /** @param hrtimeBase nanoseconds of `process.hrtime` at the recorded start; those of this process when unknown */
+  constructor(streams: ReadonlyMap<string, AmbientStream>, startMs: number, hrtimeBase = originals.hrtimeOrigin) {
     this.streams = streams;
     this.startMs = startMs;
+    this.hrtimeBase = hrtimeBase;
     this.virtualMs = startMs;
   }
 
@@ -95,6 +98,10 @@ export class ReplayClock implements ClockSource {
 
   timeOrigin(): number {
     return this.startMs;
+  }
+
+  hrtimeOrigin(): bigint {
+    return this.hrtimeBase;
   }
 
   private readFrom(cache: Map<string, ReadStream>, kind: 'date' | 'monotonic', beyond: number): number {

@@ -134,16 +134,28 @@ function countGaps(logs: readonly ExecutionLog[]): number {
   return new Set(gaps.map((gap) => `${gap.code}\n${gap.spanId ?? ''}\n${gap.message}`)).size;
 }
 
+/**
+ * Compares how the program ended and what it printed, process by process: a shell or npm may stand between the command
+ * and the processes that were recorded, and its exit code was not.
+ */
 function compareProgram(facts: ReplayFacts): ReplayDocument['program'] {
-  const exit = facts.recording.exits.find((record) => record.processPath === '0');
-  const replayed = facts.reports.find((report) => report.processPath === '0')?.stdout ?? null;
-  const recorded = exit?.stdout ?? null;
-  const comparable = facts.stdoutComparable && recorded !== null && replayed !== null;
+  const exits = facts.stdoutComparable ? facts.recording.exits : [];
+  const pairs = exits.flatMap((exit) => {
+    const report = facts.reports.find(({ processPath }) => processPath === exit.processPath);
+    return report === undefined ? [] : [{ exit, report }];
+  });
+  const first = exits.find(({ processPath }) => processPath === '0');
+  const endedAlike = pairs.length > 0 && pairs.every(({ exit, report }) => exit.exitCode === report.exitCode);
+  const outputs = pairs.flatMap(({ exit: { stdout }, report }) =>
+    stdout === undefined || report.stdout === null
+      ? []
+      : [stdout.sha256 === report.stdout.sha256 && stdout.bytes === report.stdout.bytes],
+  );
   return {
     exitCode: facts.exitCode,
     // The code of the whole run says nothing about one of its sessions.
-    recordedExitCode: facts.stdoutComparable ? (exit?.exitCode ?? null) : null,
-    stdoutEqual: comparable ? recorded.sha256 === replayed.sha256 && recorded.bytes === replayed.bytes : null,
+    recordedExitCode: endedAlike ? facts.exitCode : (first?.exitCode ?? null),
+    stdoutEqual: outputs.length === 0 ? null : outputs.every(Boolean),
   };
 }
 

@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { CLAIMS_VARIABLE } from '../../instrumentation/process-claim';
 import { ERRORS, ReenactError } from '../../instrumentation/schema/errors';
 import type { ErrorCode } from '../../instrumentation/schema/errors';
 import type { ExecutionLog } from '../../instrumentation/schema/execution-log';
@@ -93,7 +94,8 @@ async function prepare(
   const file = join(options.workspace, 'replay.jsonl');
   await writeLogs(file, options.logs);
   const reportDir = join(options.workspace, 'reports');
-  mkdirSync(reportDir, { mode: 0o700 });
+  const claims = join(options.workspace, 'claims');
+  for (const folder of [reportDir, claims]) mkdirSync(folder, { mode: 0o700 });
   const replayOptions: ReplayOptions = {
     overrides: [...(options.overrides ?? [])],
     onDivergence: options.onDivergence ?? 'fail',
@@ -119,6 +121,8 @@ async function prepare(
       REENACT_RUN_ID: options.runId,
       REENACT_DIR: options.store,
       REENACT_PROCESS: undefined,
+      REENACT_COMMAND: undefined,
+      [CLAIMS_VARIABLE]: claims,
     },
   };
 }

@@ -34,14 +34,16 @@ export function answerReleases(record: ExchangeRecord, responder: Responder): An
 }
 
 /**
- * The system error that broke the socket. A peer that just closed has none: undici then says `UND_ERR_SOCKET`, node:http
+ * What broke the socket: an error of the system, or bytes that are no HTTP, which are not in the recording: the client's
+ * parser refused them. A peer that just closed has none: undici then says `UND_ERR_SOCKET`, node:http
  * `aborted` or `socket hang up` with a code of its own making.
  */
 function socketFault(error: RecordedError | undefined): NetworkFault | undefined {
-  const { code, message = '', frames } = error ?? {};
-  return code !== undefined && /^(read|write) E[A-Z]+/.test(message)
-    ? { code, message, ...(frames !== undefined && { frames }) }
-    : undefined;
+  const { code, message = '', name, frames } = error ?? {};
+  if (code === undefined) return undefined;
+  const stack = frames !== undefined && { frames };
+  if (code.startsWith('HPE_')) return { code, message, ...(name !== undefined && { name }), ...stack };
+  return /^(read|write) E[A-Z]+/.test(message) ? { code, message, ...stack } : undefined;
 }
 
 /** What a diverged call gets over HTTP: a 400 that SDKs do not retry. */

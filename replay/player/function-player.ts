@@ -8,6 +8,7 @@ import { applyOverride } from './overrides';
 import type { Override } from './overrides';
 import { describeCall, short } from './recorded-calls';
 import type { FunctionCallRecord, RecordedFunctions } from './recorded-calls';
+import type { RecordedEnd } from './recorded-end';
 import type { Divergence, DivergenceKind, Use } from './report';
 import type { Scheduler } from './scheduler';
 import type { ReplayState } from './session-state';
@@ -18,8 +19,13 @@ export interface FunctionPlayerParts {
   readonly state: ReplayState;
   readonly clock: ReplayClock;
   readonly redactJson: (value: unknown) => unknown;
+  readonly end: RecordedEnd;
   /** Marks what a substituted function did inside as done: its own calls will not be made. */
   readonly substituted: (record: FunctionCallRecord) => void;
+}
+
+function isGenerated(json: unknown): boolean {
+  return typeof json === 'object' && json !== null && (json as { $reenact?: unknown }).$reenact === 'generator';
 }
 
 const RUN: GateVerdict = { action: 'run' };
@@ -79,6 +85,7 @@ export class FunctionPlayer implements CallGate {
     if (call.replay === 'run') return RUN;
     this.parts.substituted(record);
     const result = record.kind === 'tool' ? record.result : record.value;
+    if (record.outcome === 'open' && result === undefined) return this.leftOpen(record);
     if (record.thrown !== undefined)
       return this.deliver(record, () => Promise.reject(decodeTyped(record.thrown)), { error: record.thrown });
     return this.deliver(record, () => Promise.resolve(decodeTyped(result)), { value: result });
@@ -91,8 +98,11 @@ export class FunctionPlayer implements CallGate {
     now: { value?: unknown; error?: unknown },
   ): GateVerdict {
     if (record.synchronous) {
-      this.parts.clock.advanceTo(record.endMs);
-      this.parts.clock.passed(record.sessionId, record.seqEnd);
+      // The end of a generator comes after what the program did while it took the items.
+      if (!isGenerated(now.value)) {
+        this.parts.clock.advanceTo(record.endMs);
+        this.parts.clock.passed(record.sessionId, record.seqEnd);
+      }
       return 'error' in now
         ? { action: 'throw', error: decodeTyped(now.error) }
         : { action: 'answer', value: decodeTyped(now.value) };
@@ -106,6 +116,13 @@ export class FunctionPlayer implements CallGate {
       });
     });
     return { action: 'promise', promise };
+  }
+
+  /** The process ended inside this call, or before it came back: no value is known, and the end comes in its place. */
+  private leftOpen(record: FunctionCallRecord): GateVerdict {
+    if (record.synchronous) this.parts.end.now();
+    else this.parts.end.atRest();
+    return { action: 'promise', promise: new Promise(() => undefined) };
   }
 
   private overridden(record: FunctionCallRecord, override: Override, turn: number | null): GateVerdict {

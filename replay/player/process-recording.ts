@@ -10,6 +10,9 @@ export interface ProcessRecording {
   readonly functions: readonly FunctionCallRecord[];
   readonly ambient: ReadonlyMap<string, AmbientStream>;
   readonly startMs: number;
+  /** Absent when the process did not end in an orderly way. */
+  readonly exitCode: number | undefined;
+  readonly hrtimeOrigin: bigint | undefined;
   /** Calls that happened inside a call, through every level. */
   inside(spanId: string): readonly CallRecord[];
 }
@@ -33,6 +36,13 @@ export function recordingOfProcess(recording: Recording, processPath: string): P
     functions: calls.filter((call): call is FunctionCallRecord => call.kind === 'tool' || call.kind === 'observation'),
     ambient: readAmbient(pieces),
     startMs: process?.startMs ?? Math.min(...calls.map((call) => call.startMs), Date.now()),
+    exitCode: recording.exits.find((exit) => exit.processPath === processPath)?.exitCode,
+    hrtimeOrigin: bigintOf(process?.hrtimeOrigin),
     inside,
   };
+}
+
+/** A recording is untrusted: what is no number of nanoseconds is as good as none. */
+function bigintOf(text: string | undefined): bigint | undefined {
+  return text !== undefined && /^\d{1,20}$/.test(text) ? BigInt(text) : undefined;
 }

@@ -38,6 +38,8 @@ export interface ProcessReport {
   blocked: number;
   divergences: Divergence[];
   stdout: { sha256: string; bytes: number } | null;
+  /** Absent when the process could not begin. */
+  exitCode?: number;
   /** The replay could not begin or go on. */
   fatal?: { code: string; message: string };
 }

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import { realpathSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { patch } from '../../instrumentation/patches';
@@ -22,9 +22,18 @@ export interface WritePolicy extends SandboxReport {
   readonly allowed: readonly string[];
 }
 
-/** Folders that a replay may always write to: the store, the system's temporary folder and devices. */
-export function alwaysWritable(store: string): string[] {
-  return [store, tmpdir(), '/dev'];
+/** Programs that start the recorded one (`npm start`, `npx tsx agent.ts`): their logs and caches are not its doing. */
+const PACKAGE_RUNNER = /(^|[\\/])(npm|npx|pnpm|pnpx|yarn|yarnpkg|corepack)(-cli)?(\.[cm]?js)?$/;
+
+/**
+ * Folders that a replay may always write to: the store, the system's temporary folder and devices; for npm and its like
+ * also where they keep their own files.
+ */
+export function alwaysWritable(store: string, script: string | undefined = process.argv[1]): string[] {
+  const folders = [store, tmpdir(), '/dev'];
+  if (script === undefined || !PACKAGE_RUNNER.test(script)) return folders;
+  const cache = process.env['npm_config_cache'];
+  return [...folders, homedir(), ...(cache === undefined ? [] : [cache])];
 }
 
 /**

@@ -1,6 +1,9 @@
-import { constants } from 'node:os';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { constants, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { readConfig } from '../../../instrumentation/config';
 import type { Config } from '../../../instrumentation/config';
+import { CLAIMS_VARIABLE } from '../../../instrumentation/process-claim';
 import { ReenactError } from '../../../instrumentation/schema/errors';
 import { readRun } from '../../../exporter/local-store';
 import { sendWaiting } from '../../../exporter/send-spool';
@@ -42,6 +45,7 @@ export const record: CommandDefinition = {
     const config = readConfig(env, cwd);
     const runId = newRunId();
     const session = textOption(invocation, 'session');
+    const claims = mkdtempSync(join(tmpdir(), 'reenact-claims-'));
     const end = await runProgram({
       command,
       cwd,
@@ -52,11 +56,13 @@ export const record: CommandDefinition = {
         REENACT_RUN_ID: runId,
         REENACT_DIR: config.store,
         REENACT_PROCESS: undefined,
+        REENACT_COMMAND: JSON.stringify({ argv: command, cwd }),
+        [CLAIMS_VARIABLE]: claims,
         REENACT_REPLAY: undefined,
         REENACT_REPLAY_FILE: undefined,
         ...(session !== undefined && { REENACT_SESSION: session }),
       },
-    });
+    }).finally(() => rmSync(claims, { recursive: true, force: true }));
     const document = await afterRun(config, runId);
     output.result(document, '');
     if (output.options.stderr.isTTY === true || document.lost > 0) output.note(describe(document));
