@@ -16,14 +16,13 @@ import { installVirtualNetwork } from './network/virtual-network';
 import type { VirtualNetwork } from './network/virtual-network';
 import { CORRELATION_HEADER, ExchangePlayer } from './player/exchange-player';
 import { hintFor } from './player/explain';
-import { writeReport } from './player/fatal-report';
 import { FunctionPlayer } from './player/function-player';
 import { recordingOfProcess } from './player/process-recording';
 import type { ProcessRecording } from './player/process-recording';
 import { Quiescence } from './player/quiescence';
 import { RecordedExchanges, RecordedFunctions } from './player/recorded-calls';
 import { RecordedFirings } from './player/recorded-firings';
-import { readReplayInput } from './player/replay-input';
+import type { ReplayInput } from './player/replay-input';
 import type { ProcessReport } from './player/report';
 import { installChildSandbox } from './sandbox/child-processes';
 import { alwaysWritable, installWriteSandbox } from './sandbox/file-writes';
@@ -32,6 +31,7 @@ import { Scheduler } from './player/scheduler';
 import { ReplayState } from './player/session-state';
 
 export interface ReplayParts extends Omit<Composition, 'gate' | 'replay'> {
+  readonly input: ReplayInput;
   readonly redactRequest: (request: WireRequest) => WireRequest;
   readonly redactJson: (value: unknown) => unknown;
 }
@@ -43,7 +43,7 @@ export interface Replay extends Composed {
 
 /** Starts the replay in this process. @throws ReenactError when the input cannot be used */
 export function startReplay(parts: ReplayParts): Replay {
-  const { logs, options } = readReplayInput(process.env);
+  const { logs, options } = parts.input;
   const recording = mergeRecordings(logs);
   const own = recordingOfProcess(recording, parts.config.processPath);
   const clock = new ReplayClock(own.ambient, own.startMs);
@@ -168,12 +168,15 @@ function blockedBy(what: string): Parameters<ReplayState['blocked']>[0] {
   };
 }
 
-/** Closes the recording of the replay and hands over its report when the process ends. */
-export function endReplay(replay: Replay): void {
+/**
+ * Closes the recording of the replay when the process ends and hands over its report.
+ * @param conclude given the report and the exit code, answers the exit code that the process shall have
+ */
+export function endReplay(replay: Replay, conclude: (report: ProcessReport, exitCode: number) => number): void {
   process.on('exit', (code) => {
     const digests = replay.output.digests();
     replay.recorder.close({ exitCode: code, ...digests });
-    const directory = process.env['REENACT_REPORT_DIR'];
-    if (directory !== undefined) writeReport(replay.report(digests.stdout), directory);
+    const own = conclude(replay.report(digests.stdout), code);
+    if (own !== code) process.exitCode = own;
   });
 }
