@@ -43,4 +43,6 @@ export interface RecorderOptions {
   readonly describe: (record: CallRecord) => CallRecord;
   readonly correlator?: ExchangeCorrelator;
   readonly hostSpans?: HostSpans;
+  /** Only what is run in a scope is recorded; all other code of the process stays unseen. */
+  readonly isolated?: boolean;
 }

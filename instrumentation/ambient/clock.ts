@@ -1,5 +1,5 @@
 import { originals } from '../originals';
-import { patch } from '../patches';
+import { patch, replaceProperty } from '../patches';
 import { installIntl } from './intl';
 import { installPerformance } from './performance';
 import type { ClockSource } from './clock-source';
@@ -32,7 +32,7 @@ function makeDate(source: ClockSource): DateConstructor {
   const { now } = { now: (): number => source.date(now) };
   Object.defineProperty(Patched, 'now', { value: now, configurable: true, writable: true });
   // Instances of both constructors must answer `instanceof` and `constructor` alike.
-  Object.defineProperty(Original.prototype, 'constructor', { value: Patched, configurable: true, writable: true });
+  replaceProperty(Original.prototype, 'constructor', { value: Patched, configurable: true, writable: true });
   return Patched;
 }
 

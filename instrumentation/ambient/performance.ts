@@ -1,5 +1,6 @@
 import perfHooks from 'node:perf_hooks';
 import { isCalledByNode } from './caller';
+import { replaceProperty } from '../patches';
 import type { ClockSource } from './clock-source';
 
 /**
@@ -20,14 +21,14 @@ export function installPerformance(source: ClockSource): void {
     writable: true,
   });
   Object.defineProperty(own, 'timeOrigin', { get: () => source.timeOrigin(), configurable: true });
-  Object.defineProperty(globalThis, 'performance', {
+  replaceProperty(globalThis, 'performance', {
     configurable: true,
     enumerable: descriptor.enumerable === true,
     writable: true,
     value: own,
   });
   const get = (): typeof original => (isCalledByNode(get) ? original : own);
-  Object.defineProperty(perfHooks, 'performance', { configurable: true, enumerable: true, get });
+  replaceProperty(perfHooks, 'performance', { configurable: true, enumerable: true, get });
 }
 
 /** An object of the same class whose members work on the original: they check their `this`. */

@@ -32,33 +32,42 @@ export function installVirtualTimers(timers: VirtualTimers, scopes: ScopeStorage
     timers.add(timer);
     return timer;
   };
-  const make = (kind: 'timeout' | 'interval', original: typeof originals.setTimeout) => {
+  const untracked = (): boolean => scopes.isUntracked();
+  const replacements = new Map<unknown, unknown>();
+  // The global function and that of node:timers are one, and stay one.
+  const make = <F>(kind: 'timeout' | 'interval', original: F): F => {
+    const known = replacements.get(original) as F | undefined;
+    if (known !== undefined) return known;
     const timer = function (callback: Callback, delay?: number, ...args: unknown[]): unknown {
-      if (typeof callback !== 'function' || scopes.isUntracked() || isInternal(timer, delay))
-        return original(callback as never, delay, ...args);
+      if (typeof callback !== 'function' || untracked() || isInternal(timer, delay))
+        return (original as typeof originals.setTimeout)(callback as never, delay, ...args);
       const virtual: VirtualTimer = create(kind, timerDelay(delay), () => void callback.apply(virtual, args));
       return virtual;
     };
-    return timer;
+    // Before the patch, which would copy the original's own promisified form.
+    if (kind === 'timeout')
+      Object.defineProperty(timer, PROMISIFY, { value: sleep, configurable: true, enumerable: true });
+    replacements.set(original, timer);
+    return timer as F;
   };
-  const setTimeout = make('timeout', originals.setTimeout) as unknown as typeof globalThis.setTimeout;
-  const setInterval = make('interval', originals.setInterval as never) as unknown as typeof globalThis.setInterval;
-  // Before the patch, which would copy the original's own promisified form.
-  installPromises(create, setTimeout);
-  const clear = function (handle?: unknown): void {
-    if (!timers.clear(handle)) originals.clearTimeout(handle as never);
-  };
+  const clear =
+    <F>(original: F) =>
+    (handle?: unknown): void => {
+      if (!timers.clear(handle)) (original as typeof originals.clearTimeout)(handle as never);
+    };
+  const sleep = installPromises(create, untracked);
   for (const target of [globalThis, timersModule] as (typeof globalThis)[]) {
-    patch(target, 'setTimeout', () => setTimeout);
-    patch(target, 'setInterval', () => setInterval);
-    patch(target, 'clearTimeout', () => clear as typeof globalThis.clearTimeout);
-    patch(target, 'clearInterval', () => clear as typeof globalThis.clearInterval);
+    patch(target, 'setTimeout', (original) => make('timeout', original));
+    patch(target, 'setInterval', (original) => make('interval', original));
+    patch(target, 'clearTimeout', (original) => clear(original) as typeof globalThis.clearTimeout);
+    patch(target, 'clearInterval', (original) => clear(original) as typeof globalThis.clearInterval);
   }
   patch(
     AbortSignal,
     'timeout',
-    () =>
+    (original) =>
       function timeout(delay: number) {
+        if (untracked()) return original.call(AbortSignal, delay);
         const controller = new AbortController();
         const reason = (): DOMException => new DOMException('The operation was aborted due to timeout', 'TimeoutError');
         create('abort', timerDelay(delay), () => controller.abort(reason())).unref();
@@ -74,11 +83,14 @@ interface SleepOptions {
   readonly ref?: boolean;
 }
 
+type Sleep = typeof timersPromises.setTimeout;
+
+/** Replaces the timers of promises; the result is also the promisified form of `setTimeout`. */
 function installPromises(
   create: (kind: TimerKind, delay: number, fn: () => void) => VirtualTimer,
-  setTimeout: typeof globalThis.setTimeout,
-): void {
-  const sleep = <T>(delay?: number, value?: T, options: SleepOptions = {}): Promise<T> =>
+  untracked: () => boolean,
+): Sleep {
+  const virtual = <T>(delay?: number, value?: T, options: SleepOptions = {}): Promise<T> =>
     new Promise((resolve, reject) => {
       const { signal } = options;
       const aborted = (): Error =>
@@ -98,13 +110,14 @@ function installPromises(
       if (options.ref === false) timer.unref();
       signal?.addEventListener('abort', onAbort, { once: true });
     });
-  patch(timersPromises, 'setTimeout', () => sleep as typeof timersPromises.setTimeout);
-  patch(
-    timersPromises.scheduler,
-    'wait',
-    () =>
-      ((delay: number, options?: SleepOptions) =>
-        sleep(delay, undefined, options)) as typeof timersPromises.scheduler.wait,
-  );
-  Object.defineProperty(setTimeout, PROMISIFY, { value: sleep, configurable: true, enumerable: true });
+  const real = timersPromises.setTimeout;
+  const sleep = (<T>(delay?: number, value?: T, options?: SleepOptions): Promise<T> =>
+    untracked() ? real(delay, value, options) : virtual(delay, value, options)) as Sleep;
+  patch(timersPromises, 'setTimeout', () => sleep);
+  patch(timersPromises.scheduler, 'wait', (original) => {
+    const wait = original.bind(timersPromises.scheduler);
+    return ((delay: number, options?: SleepOptions) =>
+      untracked() ? wait(delay, options) : virtual(delay, undefined, options)) as typeof original;
+  });
+  return sleep;
 }

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 import { Socket } from 'node:net';
 import tls from 'node:tls';
+import { originals } from '../../instrumentation/originals';
 import type { WireRequest } from '../../instrumentation/schema/records';
 import { readConnectArguments, targetOf, type ConnectTarget } from './connect-target';
 import { Connector, type ConnectRequest, type ConnectVerdict } from './connector';
@@ -27,6 +28,8 @@ export interface VirtualNetworkOptions {
   onConnect(target: ConnectTarget): ConnectVerdict | Promise<ConnectVerdict>;
   /** Something was refused that no connection stands for: a DNS query, an upgrade, an unknown protocol. */
   onBlocked?(what: string): void;
+  /** Whether the running code has the virtual network; all code of the process without it. */
+  applies?(): boolean;
   /** Virtual timers, for the idle timeouts of sockets. */
   readonly timers?: Timers;
 }
@@ -57,7 +60,7 @@ class InstalledNetwork implements VirtualNetwork, LinkHost {
   readonly #realContext = new AsyncLocalStorage<boolean>();
   /** The context in which the network was installed: no session, no request, not the real network. */
   readonly #ownScope = new AsyncResource('REENACTNETWORK');
-  readonly #setImmediate = setImmediate;
+  readonly #setImmediate = originals.setImmediate;
   readonly #server: Http1Server;
   readonly #connector: Connector;
 
@@ -146,7 +149,7 @@ class InstalledNetwork implements VirtualNetwork, LinkHost {
   }
 
   #isReal(): boolean {
-    return this.#realContext.getStore() === true;
+    return this.#realContext.getStore() === true || this.#options.applies?.() === false;
   }
 
   #patch(): void {

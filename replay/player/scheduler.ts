@@ -1,6 +1,6 @@
 import type { ReplayClock } from '../clock/replay-clock';
 import type { VirtualTimer, VirtualTimers } from '../clock/virtual-timers';
-import type { Quiescence } from './quiescence';
+import type { Rest } from './quiescence';
 
 /** Something recorded that waits for its turn: a piece of an answer, a tool's result. */
 export interface Release {
@@ -33,13 +33,13 @@ export class Scheduler {
   private readonly waiting = new Set<Release>();
   private readonly clock: ReplayClock;
   private readonly timers: VirtualTimers;
-  private readonly quiescence: Quiescence;
+  private readonly quiescence: Rest;
   private readonly firings: FiringLookup;
   private unrecordedFirings = 0;
   /** Asked at rest, before anything is released; true when it gave the program something itself. */
   atRest: () => boolean = () => false;
 
-  constructor(parts: { clock: ReplayClock; timers: VirtualTimers; quiescence: Quiescence; firings: FiringLookup }) {
+  constructor(parts: { clock: ReplayClock; timers: VirtualTimers; quiescence: Rest; firings: FiringLookup }) {
     this.clock = parts.clock;
     this.timers = parts.timers;
     this.quiescence = parts.quiescence;
