@@ -28,11 +28,17 @@ export interface SinkOptions {
 const QUEUE_WITH_SPOOL = 8 * 1024 * 1024;
 const QUEUE_WITHOUT_SPOOL = 64 * 1024 * 1024;
 
+/** A sink that can be ended before its process does. */
+export interface LocalSink extends RecordSink {
+  /** Sends nothing any more; what waits stays in the file. */
+  close(): void;
+}
+
 /**
  * The sink of one recorded process: each record goes to the local file at once, and from there to the OTLP endpoint
  * when one is configured. Nothing is opened before the first record.
  */
-export function createSink(config: Config, options: SinkOptions): RecordSink {
+export function createSink(config: Config, options: SinkOptions): LocalSink {
   return new LocalFirstSink(config, options);
 }
 
@@ -42,7 +48,7 @@ function loadClient(): typeof import('./otlp-http') {
   return require('./otlp-http') as typeof import('./otlp-http');
 }
 
-class LocalFirstSink implements RecordSink {
+class LocalFirstSink implements LocalSink {
   private readonly diag: Diag;
   private readonly timers: Pick<typeof globalThis, 'setTimeout' | 'clearTimeout'>;
   private readonly resource: OtlpResource;
@@ -100,6 +106,11 @@ class LocalFirstSink implements RecordSink {
     } catch (error) {
       this.diag.failed('sink', error);
     }
+  }
+
+  close(): void {
+    this.sender?.close();
+    this.spool?.close();
   }
 
   async flush(deadlineMs: number): Promise<void> {

@@ -37,10 +37,14 @@ export function makeScope(fields: Omit<Scope, 'ordinals'>): Scope {
   return { ...fields, ordinals: new Map() };
 }
 
+/** Names counted per scope. A server that opens a session per customer must not grow for ever: the oldest go first. */
+const MAX_NAMES = 20_000;
+
 /** The next number, from 0, of a thing of this name within the scope. */
 export function nextOrdinal(scope: Scope, name: string): number {
   const n = scope.ordinals.get(name) ?? 0;
   scope.ordinals.set(name, n + 1);
+  if (scope.ordinals.size > MAX_NAMES) scope.ordinals.delete(scope.ordinals.keys().next().value ?? '');
   return n;
 }
 

@@ -54,6 +54,7 @@ export function readOptions(env: Env): ReplayOptions {
     ignore: texts(given, 'ignore'),
     ...(live !== undefined && { live }),
     ...(fromTurn !== undefined && { fromTurn: fromTurn as number }),
+    ...(given.allowWrite !== undefined && { allowWrite: texts(given, 'allowWrite') }),
     seedRun: typeof given.seedRun === 'string' ? given.seedRun : '',
   };
 }
@@ -72,7 +73,7 @@ function readJson(text: string): Given {
   });
 }
 
-function texts(given: Given, field: 'overrides' | 'ignore'): string[] {
+function texts(given: Given, field: 'overrides' | 'ignore' | 'allowWrite'): string[] {
   const value = given[field] ?? [];
   if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value as string[];
   throw wrong(field, 'a list of texts');

@@ -52,15 +52,14 @@ export function installWriteSandbox(policy: WritePolicy): void {
   ]);
   verdicts.push(['open', (args) => (opensForWriting(args[1]) ? check('open', [args[0]]) : undefined)]);
   for (const [name, verdict] of verdicts) {
-    replace(fs, name, verdict, 'callback');
-    replace(fs, `${name}Sync`, verdict, 'throw');
-    replace(fs.promises, name, verdict, 'reject');
+    replace([fs, name], verdict, 'callback');
+    replace([fs, `${name}Sync`], verdict, 'throw');
+    replace([fs.promises, name], verdict, 'reject');
   }
 }
 
 function replace(
-  target: object,
-  name: string,
+  [target, name]: readonly [object, string],
   verdict: (args: unknown[]) => Error | undefined,
   how: 'callback' | 'throw' | 'reject',
 ): void {

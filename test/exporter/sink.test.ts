@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { latestRun, listRuns, readRun } from '../../exporter/local-store';
 import { sendWaiting } from '../../exporter/send-spool';
-import { createSink } from '../../exporter/sink';
+import { createSink as makeSink, type LocalSink } from '../../exporter/sink';
 import { decodeSpans } from '../../exporter/span-decoder';
 import { readConfig, type Config } from '../../instrumentation/config';
 import type { AnyRecord } from '../../instrumentation/schema/records';
@@ -14,6 +14,15 @@ const store = (): string => join(fs.mkdtempSync(join(tmpdir(), 'reenact-sink-'))
 const failures: [string, string][] = [];
 const diagnostics = { failed: (place: string, error: unknown) => void failures.push([place, String(error)]) };
 beforeEach(() => failures.splice(0));
+
+// A sender that goes on trying would be seen by the tests of other files in the same process.
+const sinks: LocalSink[] = [];
+function createSink(...args: Parameters<typeof makeSink>): LocalSink {
+  const sink = makeSink(...args);
+  sinks.push(sink);
+  return sink;
+}
+afterEach(() => sinks.splice(0).forEach((sink) => sink.close()));
 
 const receivers: Receiver[] = [];
 async function receive(answer?: Answer): Promise<Receiver> {

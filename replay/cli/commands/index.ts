@@ -1,9 +1,11 @@
 import type { CommandDefinition } from '../command';
+import { bisect } from './bisect';
+import { compare } from './compare';
 import { convert } from './convert';
 import { diff } from './diff';
 import { doctor } from './doctor';
 import { list } from './list';
-import { bisect, compare, mine, serve } from './not-yet';
+import { mine, serve } from './not-yet';
 import { promote } from './promote';
 import { pull } from './pull';
 import { record } from './record';

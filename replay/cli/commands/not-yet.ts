@@ -19,7 +19,5 @@ function notYet(name: string, summary: string): CommandDefinition {
   };
 }
 
-export const bisect = notYet('bisect', 'find the value that decided the outcome');
-export const compare = notYet('compare', 'compare two versions of an agent over many logs');
 export const mine = notYet('mine', 'find conversations worth a test');
 export const serve = notYet('serve', 'receive traces, show them, and answer as a provider');

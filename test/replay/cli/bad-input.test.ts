@@ -103,7 +103,7 @@ const cases: [name: string, code: string, args: string[]][] = [
   ['test of a missing folder', 'FILE_NOT_FOUND', ['test', path('nowhere')]],
   ['test of no scenario', 'NOTHING_COMPARED', ['test', mkdtempSync(join(folder, 'empty-'))]],
   ['a shard that is none', 'USAGE', ['test', scenario(), '--shard', '3/2']],
-  ['a command of a later version', 'USAGE', ['bisect', good, '--expect', 'exit:0']],
+  ['a command of a later version', 'USAGE', ['mine', '--from', 'local']],
 ];
 
 function scenario(): string {
