@@ -36,6 +36,7 @@ export class Scheduler {
   private readonly quiescence: Rest;
   private readonly firings: FiringLookup;
   private unrecordedFirings = 0;
+  private drained: (() => void) | undefined;
   /** Asked at rest, before anything is released; true when it gave the program something itself. */
   atRest: () => boolean = () => false;
 
@@ -60,10 +61,18 @@ export class Scheduler {
     this.quiescence.watch(() => this.step());
   }
 
+  /** Goes on until nothing recorded waits any more; timers of which the recording knows no firing stay silent. */
+  drain(): Promise<void> {
+    return new Promise((resolve) => {
+      this.drained = resolve;
+      this.wake();
+    });
+  }
+
   private step(): void {
     if (this.atRest()) return this.wake();
     const choice = this.choose();
-    if (choice === undefined) return;
+    if (choice === undefined || (this.drained !== undefined && choice.seq === Infinity)) return this.drained?.();
     this.unrecordedFirings = choice.seq === Infinity ? this.unrecordedFirings + 1 : 0;
     if (this.unrecordedFirings > MAX_UNRECORDED_FIRINGS) {
       this.clock.goLive();
