@@ -2,12 +2,15 @@ import type { Config } from '../../instrumentation/config';
 import type { Diagnostics } from '../../instrumentation/diagnostics';
 import { UNDICI_FILE, undiciCopies, wrapDeclared } from '../../instrumentation/install-hooks';
 import { installModuleHooks } from '../../instrumentation/module-hooks';
+import type { DeclaredStatus } from '../../instrumentation/tools/config-declared';
 import { runtimeOfRealm } from '../../instrumentation/runtime';
 import { ownLoader } from './declared-in-runner';
 
 interface Hooks {
   /** Taps a copy of undici that loads now; set while a function is replayed. */
   tap: ((exports: unknown) => void) | undefined;
+  /** What became of the declared modules; nothing where somebody else wraps them. */
+  declaredStatus(): readonly DeclaredStatus[];
 }
 
 const KEY = Symbol.for('reenact.function-hooks.1');
@@ -20,13 +23,16 @@ export function functionHooks(config: Config, diagnostics: Diagnostics): Hooks {
   const holder = globalThis as { [KEY]?: Hooks };
   const known = holder[KEY];
   if (known !== undefined) return known;
-  const hooks: Hooks = { tap: undefined };
+  const wraps = !ownLoader() && runtimeOfRealm() === undefined;
+  const declared = wraps ? wrapDeclared(config) : undefined;
+  const hooks: Hooks = { tap: undefined, declaredStatus: () => declared?.declaredStatus() ?? [] };
   Object.defineProperty(holder, KEY, { value: hooks });
   if (ownLoader()) return hooks;
   const undici = undiciCopies((exports) => hooks.tap?.(exports));
   // Under the preload declared functions are wrapped already.
-  const declared = runtimeOfRealm() === undefined ? wrapDeclared(config).targets : [];
-  installModuleHooks([...declared, undici], { onError: (place, error) => diagnostics.failed(place, error) });
+  installModuleHooks([...(declared?.targets ?? []), undici], {
+    onError: (place, error) => diagnostics.failed(place, error),
+  });
   return hooks;
 }
 

@@ -22,6 +22,7 @@ import type { Runtime } from '../../instrumentation/runtime';
 import type { ExecutionLog } from '../../instrumentation/schema/execution-log';
 import type { Recording } from '../../instrumentation/schema/records';
 import { installTaps } from '../../instrumentation/taps/registry';
+import type { DeclaredStatus } from '../../instrumentation/tools/config-declared';
 import { tapUndiciCopy } from '../../instrumentation/taps/undici';
 import { installVirtualTimers } from '../clock/install-timers';
 import { replayDraws } from '../clock/replay-draws';
@@ -163,6 +164,10 @@ export class FunctionProcess {
       ...this.played.state.report(),
       stdout: null,
     };
+  }
+
+  get declaredStatus(): readonly DeclaredStatus[] {
+    return functionHooks(this.parts.config, this.diagnostics).declaredStatus();
   }
 
   recorded(): Recording {

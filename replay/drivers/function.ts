@@ -4,10 +4,12 @@ import { originals } from '../../instrumentation/originals';
 import { runtimeOfRealm, activeRuntime } from '../../instrumentation/runtime';
 import { ReenactError } from '../../instrumentation/schema/errors';
 import type { ExecutionLog } from '../../instrumentation/schema/execution-log';
+import type { CallRecord } from '../../instrumentation/schema/records';
 import { buildLogs } from '../log/build-log';
 import { mergeRecordings } from '../log/recording-of-log';
+import type { FunctionCallRecord } from '../player/recorded-calls';
 import type { DivergencePolicy, ReplayDocument, ReplayOptions } from '../player/report';
-import { refuseDeclared } from './declared-in-runner';
+import { refuseDeclared, refuseLoadedBefore } from './declared-in-runner';
 import { FunctionProcess } from './function-process';
 import { partOfProcess, placeOf } from './function-place';
 import { oneAtATime } from './one-at-a-time';
@@ -60,10 +62,7 @@ async function run<T>(fn: () => T, options: FunctionReplayOptions): Promise<Func
   const calls = countedCalls(recording.calls);
   if (calls.length === 0) throw new ReenactError('LOG_HAS_NO_CALLS', `${ref} holds no call`);
   const config = readConfig();
-  refuseDeclared(
-    config,
-    calls.filter((call) => call.kind === 'tool' || call.kind === 'observation'),
-  );
+  refuseDeclared(config, calls.filter(isFunctionCall));
   const replayOptions: ReplayOptions = {
     overrides: [...(options.overrides ?? [])],
     onDivergence: options.onDivergence ?? 'fail',
@@ -80,6 +79,11 @@ async function run<T>(fn: () => T, options: FunctionReplayOptions): Promise<Func
     outer,
   });
   const ended = await settle(process, fn, options.timeoutMs ?? DEFAULT_TIMEOUT_MS);
+  const replayed = process.recorded();
+  refuseLoadedBefore(config, process.declaredStatus, {
+    recorded: calls.filter(isFunctionCall),
+    asked: replayed.calls.filter(isFunctionCall),
+  });
   const report = buildReplayDocument({
     ref,
     runId: process.runId,
@@ -88,9 +92,13 @@ async function run<T>(fn: () => T, options: FunctionReplayOptions): Promise<Func
     reports: [process.report()],
     exitCode: 'error' in ended ? 1 : 0,
     stdoutComparable: false,
-    replayLogs: buildLogs(process.recorded()),
+    replayLogs: buildLogs(replayed),
   });
   return { ...ended, report };
+}
+
+function isFunctionCall(call: CallRecord): call is FunctionCallRecord {
+  return call.kind === 'tool' || call.kind === 'observation';
 }
 
 type Ended<T> = { readonly value: T } | { readonly error: unknown };

@@ -1,11 +1,11 @@
 import { createHook } from 'node:async_hooks';
 import type { ResourcesBusy } from './quiescence';
 
-/** Requests to the system that come back by themselves: files, names, keys, random bytes. */
-const REQUEST = /^(?!HTTP).*REQ(CALLBACK|PROMISE|WRAP|UEST)?$|JOB$/;
-
-/** Requests of connections, which are either virtual or other code's. */
-const CONNECTION = /^(TCPCONNECTWRAP|PIPECONNECTWRAP)$/;
+/**
+ * Requests to the system that come back by themselves: files and names. Not those of cryptography: the synchronous ones
+ * look alike and end only when they are collected.
+ */
+const REQUEST = /^(FSREQ|GETADDRINFOREQ|GETNAMEINFOREQ|QUERYWRAP)/;
 
 /**
  * Counts what the replayed code alone has under way; all else of the process (a test runner at work) may go on for ever.
@@ -16,7 +16,7 @@ export function contextResources(applies: () => boolean): { busy: ResourcesBusy;
   const done = (id: number): void => void underWay.delete(id);
   const hook = createHook({
     init(id, type) {
-      if (REQUEST.test(type) && !CONNECTION.test(type) && applies()) underWay.add(id);
+      if (REQUEST.test(type) && applies()) underWay.add(id);
     },
     after: done,
     destroy: done,

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { scryptSync } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import http from 'node:http';
 import net from 'node:net';
@@ -121,6 +122,18 @@ test('a replay inside a replay is refused', async () => {
   const { log } = await recorded();
   const { error } = await replayFunction(() => replayFunction(() => 1, { executionLog: log }), { executionLog: log });
   expect(error).toMatchObject({ code: 'USAGE' });
+});
+
+test('synchronous cryptography keeps a replay from nothing', async () => {
+  const { log, printed } = await recorded();
+  const { value } = await replayFunction(
+    () => {
+      scryptSync('password', 'salt', 8);
+      return agentOf('openai').converse();
+    },
+    { executionLog: log, timeoutMs: 5_000 },
+  );
+  expect(value).toBe(printed);
 });
 
 test('what a replay replaces in the process is put back', async () => {
