@@ -19,6 +19,8 @@ export interface SpoolReport {
 }
 
 export interface SendSpoolOptions {
+  /** The process may end meanwhile: what is under way does not keep it alive. */
+  readonly background?: boolean;
   readonly untracked?: <T>(fn: () => T) => T;
   readonly timers?: Pick<typeof globalThis, 'setTimeout' | 'clearTimeout'>;
   readonly now?: () => number;
@@ -70,7 +72,10 @@ export async function sendSpool(
           else message ??= text;
         },
       });
-      await sender.flushSpool(Math.max(1, end - now()));
+      // The process may end while this waits in the background; then the next one must find the file free.
+      process.once('exit', unlock);
+      await sender.flushSpool(Math.max(1, end - now()), options.background !== true);
+      process.removeListener('exit', unlock);
       unlock();
     }
     if (isWaiting(file)) waiting += 1;

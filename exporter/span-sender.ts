@@ -88,13 +88,14 @@ export class SpanSender {
     return this.running;
   }
 
-  /** Sends what waits, within `deadlineMs` in total; keeps the process alive for as long as that takes. */
-  async flush(deadlineMs: number): Promise<void> {
+  /** Sends what waits, within `deadlineMs` in total; keeps the process alive for as long as that takes, if `hold`. */
+  async flush(deadlineMs: number, hold = true): Promise<void> {
     const { client, timers, now } = this.options;
     const end = now() + deadlineMs;
-    client.hold(true);
+    client.hold(hold);
     let timer: NodeJS.Timeout | undefined;
     const deadline = new Promise<void>((resolve) => (timer = timers.setTimeout(resolve, deadlineMs)));
+    if (!hold) timer?.unref();
     const work = (async () => {
       await this.running;
       if (this.notBefore <= end && (this.queue.length > 0 || this.fromSpoolOnly))
@@ -107,9 +108,9 @@ export class SpanSender {
   }
 
   /** Sends what the spool holds beyond its note, with nothing in memory. */
-  async flushSpool(deadlineMs: number): Promise<void> {
+  async flushSpool(deadlineMs: number, hold = true): Promise<void> {
     this.fromSpoolOnly = true;
-    await this.flush(deadlineMs);
+    await this.flush(deadlineMs, hold);
   }
 
   /** Ends the timer and all connections. */

@@ -13,6 +13,7 @@ export const originals = {
   timeOrigin: performance.timeOrigin,
   hrtime: process.hrtime,
   hrtimeBigint: process.hrtime.bigint.bind(process.hrtime),
+  uptime: process.uptime.bind(process),
   random: Math.random,
   setTimeout: timers.setTimeout,
   clearTimeout: timers.clearTimeout,

@@ -108,7 +108,7 @@ function sendBacklog(config: Config, untracked: <T>(fn: () => T) => T): void {
   if (config.otlp.url === undefined || !config.spool) return;
   const later = originals.setTimeout(() => {
     const { sendWaiting } = require('../exporter/send-spool') as typeof import('../exporter/send-spool');
-    void untracked(() => sendWaiting(config, BACKLOG_MS)).catch(() => {
+    void untracked(() => sendWaiting(config, BACKLOG_MS, { background: true })).catch(() => {
       // It stays in the files, and the next process or `reenact record` tries again.
     });
   }, BACKLOG_DELAY_MS);

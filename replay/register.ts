@@ -44,7 +44,7 @@ export function startReplay(parts: ReplayParts): Replay {
     options: { ...options, ignore: [...options.ignore, ...(parts.config.file.ignore ?? [])] },
     redactRequest: parts.redactRequest,
     redactJson: parts.redactJson,
-    quiescence: (probe) => new Quiescence(probe),
+    quiescence: (probe, turns) => new Quiescence(probe, turns),
   });
   const { clock, timers, state } = player;
   const composed = composeRecorder({

@@ -1,57 +1,71 @@
 #!/usr/bin/env node
-// Runs a task of this repository and installs and builds what it needs first: `node scripts/run.mjs demo|test [ARG…]`.
+// Runs a task of this repository and does first what it needs: `node scripts/run.mjs demo|test|build [ARG…]`.
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
-import { createHash } from 'node:crypto';
+import { existsSync, lstatSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
+const modules = join(root, 'node_modules');
+const dist = join(root, 'dist');
 
-function run(command, args) {
-  const { status, signal } = spawnSync(command, args, { cwd: root, stdio: 'inherit' });
-  if (status !== 0) process.exit(status ?? (signal ? 1 : 0));
+function run(script, args) {
+  const { status } = spawnSync(process.execPath, [script, ...args], { cwd: root, stdio: 'inherit' });
+  if (status !== 0) process.exit(status ?? 1);
 }
 
-/** `npm ci`, when what is installed is not what the lockfile says. */
+function npm(args) {
+  // Run by npm, its own script is known; by hand, the shell finds it (npm.cmd on Windows needs one).
+  const script = process.env.npm_execpath;
+  if (script?.endsWith('.js')) return run(script, args);
+  const { status } = spawnSync('npm', args, { cwd: root, stdio: 'inherit', shell: process.platform === 'win32' });
+  if (status !== 0) process.exit(status ?? 1);
+}
+
+const timeOf = (path) => (existsSync(path) ? statSync(path).mtimeMs : 0);
+
+/** `npm ci`, when nothing is installed or the lockfile changed since. */
 function install() {
-  const lock = createHash('sha256')
-    .update(readFileSync(join(root, 'package-lock.json')))
-    .digest('hex');
-  const stamp = join(root, 'node_modules', '.reenact-lock');
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lock) return;
+  // Somebody who links a folder of modules here keeps it in order too.
+  if (existsSync(modules) && lstatSync(modules).isSymbolicLink()) return;
+  // npm writes this file last, so an installation that was cut off counts as none.
+  if (timeOf(join(modules, '.package-lock.json')) >= timeOf(join(root, 'package-lock.json'))) return;
   console.error('Installing the dependencies (once) …');
-  run(npm, ['ci', '--no-audit', '--no-fund', '--loglevel=error']);
-  writeFileSync(stamp, lock);
+  npm(['ci', '--no-audit', '--no-fund', '--loglevel=error']);
 }
 
-function newest(folder) {
-  let time = 0;
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    const path = join(folder, entry.name);
-    time = Math.max(time, entry.isDirectory() ? newest(path) : statSync(path).mtimeMs);
-  }
-  return time;
+/** When the newest file or folder below was changed; a folder changes when a file in it is added or removed. */
+function changed(path) {
+  if (!statSync(path).isDirectory()) return timeOf(path);
+  return Math.max(timeOf(path), ...readdirSync(path).map((name) => changed(join(path, name))));
 }
 
-/** Compiles, when a source is newer than what was compiled. */
+/** Compiles from nothing, so that files which are gone leave no compiled ones behind. */
 function build() {
-  const built = join(root, 'dist', 'instrumentation', 'register.js');
-  const sources = Math.max(...['instrumentation', 'exporter', 'replay'].map((name) => newest(join(root, name))));
-  if (existsSync(built) && statSync(built).mtimeMs > sources) return;
-  run(npm, ['run', '--silent', 'build']);
+  rmSync(dist, { recursive: true, force: true });
+  run(join(modules, 'typescript', 'bin', 'tsc'), ['-p', 'tsconfig.build.json']);
+  run(join(root, 'scripts', 'bundle-preload.mjs'), []);
 }
 
-const [task, ...args] = process.argv.slice(2);
+function buildWhenStale() {
+  const sources = ['instrumentation', 'exporter', 'replay', 'tsconfig.json', 'tsconfig.build.json'];
+  const newest = Math.max(...sources.map((name) => changed(join(root, name))));
+  // A compilation that was cut off has not come to this file.
+  if (timeOf(join(dist, 'replay', 'cli', 'main.js')) < newest) build();
+}
+
 const tasks = {
-  demo: () => run(process.execPath, [join(root, 'scripts', 'demo.mjs'), ...args]),
-  test: () => run(process.execPath, [join(root, 'node_modules', 'jest', 'bin', 'jest.js'), ...args]),
+  build,
+  demo: (args) => run(join(root, 'scripts', 'demo.mjs'), args),
+  test: (args) => run(join(modules, 'jest', 'bin', 'jest.js'), args),
 };
-if (!Object.hasOwn(tasks, task ?? '')) {
-  console.error(`unknown task ${task ?? ''}; known: ${Object.keys(tasks).join(', ')}`);
+const [task = '', ...args] = process.argv.slice(2);
+if (!Object.hasOwn(tasks, task)) {
+  console.error(`unknown task ${JSON.stringify(task)}; known: ${Object.keys(tasks).join(', ')}`);
   process.exit(2);
 }
-install();
-build();
-tasks[task]();
+if (task !== 'build') {
+  install();
+  buildWhenStale();
+}
+tasks[task](args);

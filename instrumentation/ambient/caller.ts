@@ -3,6 +3,8 @@
  * timers through the globals). Such timers stay real and unrecorded: they differ from run to run.
  */
 export function isCalledByNode(callee: (...args: never[]) => unknown): boolean {
+  // A program may freeze the intrinsics; then nothing can be told, and its timers are taken for its own.
+  if (Object.isFrozen(Error)) return false;
   const { prepareStackTrace, stackTraceLimit } = Error;
   const holder: { stack?: unknown } = {};
   Error.stackTraceLimit = 1;

@@ -4,6 +4,8 @@ export interface ClockSource {
   date(callee?: () => number): number;
   /** Microseconds since the process started, with fractions. */
   monotonic(): number;
+  /** Microseconds since the process started, as `process.uptime` counts them; one stream with `monotonic`. */
+  uptime(): number;
   /** Epoch milliseconds at which the process started. */
   timeOrigin(): number;
 }

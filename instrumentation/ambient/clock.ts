@@ -5,15 +5,16 @@ import { installPerformance } from './performance';
 import type { ClockSource } from './clock-source';
 
 /**
- * Replaces `Date`, `performance.now` and `process.hrtime`.
+ * Replaces `Date`, `performance.now`, `process.hrtime` and `process.uptime`.
  *
- * What: the global constructor and the two monotonic clocks. Why here: Node's own code keeps private copies, so its
+ * What: the global constructor and the monotonic clocks. Why here: Node's own code keeps private copies, so its
  * time-outs and protocols stay on real time and only the program's reads are seen. What breaks when it goes wrong:
  * `instanceof Date`, subclasses, `Date()` as a function; the tests hold each.
  */
 export function installClock(source: ClockSource): void {
   patch(globalThis, 'Date', () => makeDate(source));
   patch(process, 'hrtime', (original) => makeHrtime(original, source));
+  patch(process, 'uptime', () => ({ uptime: () => source.uptime() / 1_000_000 }).uptime);
   installPerformance(source);
   installIntl(source);
 }
@@ -38,7 +39,8 @@ function makeDate(source: ClockSource): DateConstructor {
 
 function makeHrtime(original: NodeJS.HRTime, source: ClockSource): NodeJS.HRTime {
   const hrtime = function (previous?: [number, number]): [number, number] {
-    if (previous !== undefined && !Array.isArray(previous)) return original(previous);
+    // What the original refuses, it refuses itself.
+    if (previous !== undefined && (!Array.isArray(previous) || previous.length !== 2)) return original(previous);
     const nanoseconds = base + BigInt(Math.round(source.monotonic() * 1000));
     const now: [number, number] = [Number(nanoseconds / 1_000_000_000n), Number(nanoseconds % 1_000_000_000n)];
     if (previous === undefined) return now;

@@ -6,153 +6,146 @@ import { patch } from '../patches';
  * production), a replay answers from the log.
  */
 export interface DrawSource {
-  /** @param length bytes needed; @param produce makes them for real. */
-  draw(op: string, length: number, produce: () => Uint8Array): Uint8Array;
+  /**
+   * @param length bytes needed
+   * @param produce gives what was really drawn; with `uniform` (numbers in [0, 1)) a value of the same range instead
+   */
+  draw(op: string, length: number, produce: (uniform?: () => number) => Uint8Array): Uint8Array;
 }
 
-type View = NodeJS.ArrayBufferView;
-
-type Originals = Pick<typeof crypto, 'randomBytes' | 'randomFill' | 'randomFillSync' | 'randomInt' | 'randomUUID'>;
-
-function bytesOf(view: View | ArrayBufferLike): Uint8Array {
-  return ArrayBuffer.isView(view)
-    ? new Uint8Array(view.buffer, view.byteOffset, view.byteLength)
-    : new Uint8Array(view);
-}
+type Target = NodeJS.ArrayBufferView | ArrayBufferLike;
+type Callback = (error: Error | null, value?: unknown) => void;
+type AnyFunction = (this: unknown, ...args: unknown[]) => unknown;
 
 /**
  * Replaces the drawing functions of `node:crypto` and Web Crypto.
  *
- * What: randomBytes, randomFill(Sync), randomInt, randomUUID, getRandomValues. Why here: uuid, nanoid and the SDKs all
- * end in these. What breaks when it goes wrong: callbacks must stay asynchronous and bad arguments must fail as before,
- * so arguments are checked by the original function.
+ * What: randomBytes (and its old names), randomFill(Sync), randomInt, randomUUID, getRandomValues. Why here: uuid,
+ * nanoid and the SDKs all end in these. What breaks when it goes wrong: bad arguments and callbacks; so the original
+ * is always called first, with the arguments as they came, and only what it gave is then logged or overwritten.
  */
 export function installCrypto(source: DrawSource): void {
-  const { randomBytes, randomFill, randomFillSync, randomInt, randomUUID } = crypto;
-  const original: Originals = { randomBytes, randomFill, randomFillSync, randomInt, randomUUID };
-  const fill = (op: string, view: View | ArrayBufferLike, real: () => void): void => {
-    const target = bytesOf(view);
-    const drawn = source.draw(op, target.byteLength, () => {
-      real();
-      return target.slice();
-    });
-    target.set(drawn.subarray(0, target.byteLength));
+  const refill = (op: string, bytes: Uint8Array): void => {
+    const drawn = source.draw(op, bytes.byteLength, () => bytes);
+    if (drawn !== bytes) bytes.set(drawn.subarray(0, bytes.byteLength));
   };
-  patchBytes(original, source);
-  patchFill(original, fill);
-  patchInt(original, source);
-  patchUuid(original, source);
-  const webcrypto = crypto.webcrypto as unknown as { getRandomValues<T extends View>(view: T): T };
-  const prototype = Object.getPrototypeOf(webcrypto) as typeof webcrypto;
-  const getRandomValues = prototype.getRandomValues;
-  // `crypto.getRandomValues` is a getter that reads this prototype, and is called on the module.
-  const replacement = function <T extends View>(this: unknown, view: T): T {
-    if (!ArrayBuffer.isView(view) || view.byteLength > 65_536) return getRandomValues.call(webcrypto, view) as T;
-    fill('values', view, () => void getRandomValues.call(webcrypto, view));
-    return view;
-  };
-  patch(prototype, 'getRandomValues', () => replacement as typeof getRandomValues);
-}
-
-function patchBytes(original: Originals, source: DrawSource): void {
-  const randomBytes = function (size: number, callback?: (error: Error | null, bytes: Buffer) => void): Buffer | void {
-    if (typeof size !== 'number' || !(size >= 0) || size > 0x7fffffff)
-      return original.randomBytes(size, callback as never);
-    const draw = (): Buffer => Buffer.from(source.draw('bytes', size, () => original.randomBytes(size)));
-    if (callback === undefined) return draw();
-    if (typeof callback !== 'function') return original.randomBytes(size, callback as never);
-    original.randomBytes(0, () => callback(null, draw()));
-  };
-  patch(crypto, 'randomBytes', () => randomBytes as typeof crypto.randomBytes);
-  patch(crypto, 'pseudoRandomBytes', () => randomBytes as typeof crypto.pseudoRandomBytes);
-}
-
-function patchFill(
-  original: Originals,
-  fill: (op: string, view: View | ArrayBufferLike, real: () => void) => void,
-): void {
-  patch(
-    crypto,
-    'randomFillSync',
-    () =>
-      function (view: View, offset?: number, size?: number) {
-        if (offset !== undefined || size !== undefined || !ArrayBuffer.isView(view)) {
-          const part =
-            ArrayBuffer.isView(view) && !('BYTES_PER_ELEMENT' in view && view.BYTES_PER_ELEMENT !== 1)
-              ? bytesOf(view).subarray(offset ?? 0, (offset ?? 0) + (size ?? view.byteLength - (offset ?? 0)))
-              : undefined;
-          if (part === undefined) return original.randomFillSync(view as never, offset as never, size as never);
-          fill('fill', part, () => void original.randomFillSync(view as never, offset as never, size as never));
-          return view;
-        }
-        fill('fill', view, () => void original.randomFillSync(view as never));
-        return view;
-      } as typeof crypto.randomFillSync,
-  );
-  patch(
-    crypto,
-    'randomFill',
-    () =>
-      function (view: View, ...rest: unknown[]) {
-        const callback = rest[rest.length - 1];
-        if (rest.length !== 1 || typeof callback !== 'function' || !ArrayBuffer.isView(view))
-          return original.randomFill(view as never, ...(rest as [never]));
-        return original.randomFill(view as never, (error: Error | null) => {
-          if (error === null) fill('fill', view, () => undefined);
-          (callback as (error: Error | null, view: View) => void)(error, view);
-        });
-      } as typeof crypto.randomFill,
-  );
-}
-
-function patchInt(original: Originals, source: DrawSource): void {
-  const drawInt = (real: () => number): number => {
-    // Six bytes hold every value that randomInt can give (range below 2^48, offset up to 2^53 needs seven; eight serve).
-    const bytes = Buffer.from(
-      source.draw('int', 8, () => {
-        const out = Buffer.alloc(8);
-        out.writeDoubleBE(real());
-        return out;
-      }),
-    );
-    return bytes.readDoubleBE();
-  };
-  patch(
-    crypto,
-    'randomInt',
-    () =>
-      function (...args: unknown[]) {
-        const callback = args[args.length - 1];
-        if (typeof callback !== 'function') return drawInt(() => original.randomInt(...(args as [number])));
-        return original.randomInt(...(args.slice(0, -1) as [number]), (error: Error | null, value: number) => {
-          (callback as (error: Error | null, value: number) => void)(
-            error,
-            error === null ? drawInt(() => value) : value,
-          );
-        });
-      } as typeof crypto.randomInt,
-  );
-}
-
-function patchUuid(original: Originals, source: DrawSource): void {
-  const draw = (real: () => string): string =>
-    Buffer.from(source.draw('uuid', 36, () => Buffer.from(real(), 'latin1'))).toString('latin1');
-  patch(
-    crypto,
-    'randomUUID',
-    () =>
-      function (options?: never) {
-        return draw(() => original.randomUUID(options)) as ReturnType<typeof crypto.randomUUID>;
-      } as typeof crypto.randomUUID,
-  );
-  const prototype = Object.getPrototypeOf(crypto.webcrypto) as { randomUUID(): string };
-  const webUuid = prototype.randomUUID;
+  patchBytes(refill);
+  patchFill(refill);
+  patchInt(source);
+  patchUuid(source);
+  // The export `getRandomValues` of node:crypto reads this prototype too.
+  const prototype = Object.getPrototypeOf(crypto.webcrypto) as { getRandomValues: AnyFunction };
   patch(
     prototype,
-    'randomUUID',
-    () =>
-      function (this: unknown) {
-        return draw(() => webUuid.call(this));
-      } as typeof webUuid,
+    'getRandomValues',
+    (original) =>
+      function (this: unknown, ...args: unknown[]) {
+        const view = original.apply(this, args) as NodeJS.ArrayBufferView;
+        refill('values', bytesOf(view));
+        return view;
+      },
   );
+}
+
+type Refill = (op: string, bytes: Uint8Array) => void;
+
+function bytesOf(target: Target): Uint8Array {
+  return ArrayBuffer.isView(target)
+    ? new Uint8Array(target.buffer, target.byteOffset, target.byteLength)
+    : new Uint8Array(target);
+}
+
+function patchBytes(refill: Refill): void {
+  const original = crypto.randomBytes as unknown as AnyFunction;
+  const filled = (bytes: Buffer): Buffer => {
+    refill('bytes', bytes);
+    return bytes;
+  };
+  const randomBytes: AnyFunction = function (size, callback) {
+    if (callback === undefined) return filled(original(size) as Buffer);
+    if (typeof callback !== 'function') return original(size, callback);
+    return original(size, (error: Error | null, bytes: Buffer) =>
+      error === null ? (callback as Callback)(null, filled(bytes)) : (callback as Callback)(error),
+    );
+  };
+  const module = crypto as unknown as Record<string, AnyFunction>;
+  for (const name of ['randomBytes', 'pseudoRandomBytes', 'prng', 'rng']) patch(module, name, () => randomBytes);
+}
+
+/** The bytes that `randomFill(target, offset, size)` fills: both count elements. */
+function filledPart(target: Target, offset: unknown, size: unknown): Uint8Array {
+  const bytes = bytesOf(target);
+  const unit = 'BYTES_PER_ELEMENT' in target ? Number(target.BYTES_PER_ELEMENT) : 1;
+  const from = typeof offset === 'number' ? offset * unit : 0;
+  return bytes.subarray(from, typeof size === 'number' ? from + size * unit : bytes.byteLength);
+}
+
+function patchFill(refill: Refill): void {
+  const module = crypto as unknown as { randomFill: AnyFunction; randomFillSync: AnyFunction };
+  patch(
+    module,
+    'randomFillSync',
+    (original) =>
+      function (target, offset, size) {
+        const result = original(target, offset, size);
+        refill('fill', filledPart(target as Target, offset, size));
+        return result;
+      },
+  );
+  patch(
+    module,
+    'randomFill',
+    (original) =>
+      function (...args) {
+        const at = args.findIndex((arg) => typeof arg === 'function');
+        if (at < 0) return original(...args);
+        const callback = args[at] as Callback;
+        const [target, offset, size] = args.slice(0, at);
+        const done: Callback = (error, value) => {
+          if (error === null) refill('fill', filledPart(target as Target, offset, size));
+          callback(error, value);
+        };
+        return original(...args.slice(0, at), done);
+      },
+  );
+}
+
+function patchInt(source: DrawSource): void {
+  const drawn = (args: unknown[], real: number): number => {
+    const [min, max] = typeof args[1] === 'number' ? [Number(args[0]), args[1]] : [0, Number(args[0])];
+    const bytes = source.draw('int', 8, (uniform) => {
+      const out = Buffer.alloc(8);
+      out.writeDoubleBE(uniform === undefined ? real : min + Math.floor(uniform() * (max - min)));
+      return out;
+    });
+    return Buffer.from(bytes).readDoubleBE();
+  };
+  patch(
+    crypto as unknown as { randomInt: AnyFunction },
+    'randomInt',
+    (original) =>
+      function (...args) {
+        const callback = args.at(-1);
+        if (typeof callback !== 'function') return drawn(args, original(...args) as number);
+        const bounds = args.slice(0, -1);
+        return original(...bounds, (error: Error | null, value: unknown) =>
+          (callback as Callback)(error, typeof value === 'number' ? drawn(bounds, value) : value),
+        );
+      },
+  );
+}
+
+function patchUuid(source: DrawSource): void {
+  const prototype = Object.getPrototypeOf(crypto.webcrypto) as { randomUUID: AnyFunction };
+  for (const target of [crypto as unknown as { randomUUID: AnyFunction }, prototype]) {
+    patch(
+      target,
+      'randomUUID',
+      (original) =>
+        function (this: unknown, ...args) {
+          const real = original.apply(this, args) as string;
+          return Buffer.from(source.draw('uuid', 36, () => Buffer.from(real, 'latin1'))).toString('latin1');
+        },
+    );
+  }
 }

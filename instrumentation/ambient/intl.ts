@@ -19,7 +19,7 @@ export function installIntl(source: ClockSource): void {
         const known = bound.get(this);
         if (known !== undefined) return known;
         const format = get.call(this) as Intl.DateTimeFormat['format'];
-        const own: Intl.DateTimeFormat['format'] = (date) => format(date ?? source.date());
+        const own: Intl.DateTimeFormat['format'] = (date) => format(date === undefined ? source.date() : date);
         bound.set(this, own);
         return own;
       },
@@ -30,7 +30,7 @@ export function installIntl(source: ClockSource): void {
     'formatToParts',
     (original) =>
       function formatToParts(this: Intl.DateTimeFormat, date) {
-        return original.call(this, date ?? source.date());
+        return original.call(this, date === undefined ? source.date() : date);
       } as Intl.DateTimeFormat['formatToParts'],
   );
 }

@@ -10,6 +10,13 @@ import type { TimerObserver } from './timers';
 /** The real clock; each read is logged under the scope that made it, placed by the event it follows. */
 export function recordingClock(recorder: Recorder): ClockSource {
   const { scopes, ambient } = recorder;
+  const monotonic = (value: number): number => {
+    if (!scopes.isUntracked()) {
+      const scope = scopes.current();
+      ambient.clockRead('p', scope.path, { after: scope.session.lastSeq, value });
+    }
+    return value;
+  };
   return {
     timeOrigin: () => originals.timeOrigin,
     date(callee) {
@@ -20,15 +27,9 @@ export function recordingClock(recorder: Recorder): ClockSource {
       }
       return value;
     },
-    monotonic() {
-      // Whole microseconds, so that a replay can give the same value to the last digit.
-      const value = Math.round(originals.performanceNow() * 1000);
-      if (!scopes.isUntracked()) {
-        const scope = scopes.current();
-        ambient.clockRead('p', scope.path, { after: scope.session.lastSeq, value });
-      }
-      return value;
-    },
+    // Whole microseconds, so that a replay can give the same value to the last digit.
+    monotonic: () => monotonic(Math.round(originals.performanceNow() * 1000)),
+    uptime: () => monotonic(Math.round(originals.uptime() * 1_000_000)),
   };
 }
 
@@ -56,12 +57,12 @@ export function recordingTimers(recorder: Recorder): TimerObserver {
   const { scopes, ambient, options } = recorder;
   return {
     created(kind, delay) {
+      // Our own timers must not take the ordinals of the program's: a replay does not make them.
+      if (scopes.isUntracked()) return () => undefined;
       const scope = scopes.current();
       const key = `${kind}.${delay}`;
       const ordinal = nextOrdinal(scope, key);
-      const untracked = scopes.isUntracked();
       return () => {
-        if (untracked) return;
         options.diagnostics.guard('log of a timer', () => {
           const seq = recorder.nextSeq(scope.session);
           ambient.timer(scope.path, { key, ordinal, seq, ms: options.clock.now() - options.facts.startMs });

@@ -1,6 +1,8 @@
 import timersModule from 'node:timers';
 import timersPromises from 'node:timers/promises';
 import { isCalledByNode, LONGEST_INTERNAL_DELAY } from './caller';
+import { isWellFormed, iterateInterval } from './interval-iterator';
+import type { SleepOptions } from './interval-iterator';
 import { originals } from '../originals';
 import { patch } from '../patches';
 
@@ -52,6 +54,7 @@ export function installTimerObserver(observer: TimerObserver): void {
   const setInterval = observed('interval', originals.setInterval as never) as unknown as typeof globalThis.setInterval;
   // Before the patch, which would copy the original's own promisified form.
   observePromises(observer, setTimeout);
+  installPromisedInterval({ setInterval, clearInterval: originals.clearInterval });
   for (const target of [globalThis, timersModule] as (typeof globalThis)[]) {
     patch(target, 'setTimeout', () => setTimeout);
     patch(target, 'setInterval', () => setInterval);
@@ -66,6 +69,26 @@ export function installTimerObserver(observer: TimerObserver): void {
         signal.addEventListener('abort', fired, { once: true });
         return signal;
       },
+  );
+}
+
+/** Puts the iterator of node:timers/promises on top of these timers, so that its ticks are theirs. */
+export function installPromisedInterval(timers: {
+  setInterval: typeof globalThis.setInterval;
+  clearInterval: typeof globalThis.clearInterval;
+}): void {
+  patch(
+    timersPromises,
+    'setInterval',
+    (original) =>
+      function setInterval<T>(delay?: number, value?: T, options?: SleepOptions) {
+        if (!isWellFormed(delay, options)) return original(delay, value, options);
+        return iterateInterval(timers, {
+          value,
+          ...(delay !== undefined && { delay }),
+          ...(options !== undefined && { options }),
+        });
+      } as typeof timersPromises.setInterval,
   );
 }
 

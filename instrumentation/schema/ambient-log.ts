@@ -153,7 +153,8 @@ function readClock(items: string[], into: ClockRead[], stream: AmbientStream): v
   let after = 0;
   let value = 0;
   for (const item of items) {
-    if (item.startsWith('x')) {
+    // A pair may begin with the digit `x` too (33 in base 36); only a repeat mark has no colon.
+    if (item.startsWith('x') && !item.includes(':')) {
       const repeat = Math.min(parseInt(item.slice(1), 36) || 0, MAX_REPEAT);
       for (let i = 0; i < repeat; i++) into.push({ after, value });
       continue;

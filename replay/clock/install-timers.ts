@@ -1,6 +1,8 @@
 import timersModule from 'node:timers';
 import timersPromises from 'node:timers/promises';
-import { isInternal, timerDelay } from '../../instrumentation/ambient/timers';
+import { abortError, isWellFormed } from '../../instrumentation/ambient/interval-iterator';
+import type { SleepOptions } from '../../instrumentation/ambient/interval-iterator';
+import { installPromisedInterval, isInternal, timerDelay } from '../../instrumentation/ambient/timers';
 import type { TimerKind } from '../../instrumentation/ambient/timers';
 import { nextOrdinal } from '../../instrumentation/context';
 import type { ScopeStorage } from '../../instrumentation/context';
@@ -33,11 +35,8 @@ export function installVirtualTimers(timers: VirtualTimers, scopes: ScopeStorage
     return timer;
   };
   const untracked = (): boolean => scopes.isUntracked();
-  const replacements = new Map<unknown, unknown>();
-  // The global function and that of node:timers are one, and stay one.
+  const sleep = installPromises(create, untracked);
   const make = <F>(kind: 'timeout' | 'interval', original: F): F => {
-    const known = replacements.get(original) as F | undefined;
-    if (known !== undefined) return known;
     const timer = function (callback: Callback, delay?: number, ...args: unknown[]): unknown {
       if (typeof callback !== 'function' || untracked() || isInternal(timer, delay))
         return (original as typeof originals.setTimeout)(callback as never, delay, ...args);
@@ -47,27 +46,43 @@ export function installVirtualTimers(timers: VirtualTimers, scopes: ScopeStorage
     // Before the patch, which would copy the original's own promisified form.
     if (kind === 'timeout')
       Object.defineProperty(timer, PROMISIFY, { value: sleep, configurable: true, enumerable: true });
-    replacements.set(original, timer);
     return timer as F;
   };
-  const clear =
-    <F>(original: F) =>
-    (handle?: unknown): void => {
+  const makeClear = <F>(original: F): F =>
+    function (handle?: unknown): void {
       if (!timers.clear(handle)) (original as typeof originals.clearTimeout)(handle as never);
+    } as F;
+  // A global function and that of node:timers are one, and stay one.
+  const once = <F>(make: (original: F) => F): ((original: F) => F) => {
+    const made = new Map<F, F>();
+    return (original) => {
+      const known = made.get(original) ?? make(original);
+      made.set(original, known);
+      return known;
     };
-  const sleep = installPromises(create, untracked);
+  };
+  const replacements = {
+    setTimeout: once<typeof setTimeout>((original) => make('timeout', original)),
+    setInterval: once<typeof setInterval>((original) => make('interval', original)),
+    clearTimeout: once<typeof clearTimeout>(makeClear),
+    clearInterval: once<typeof clearInterval>(makeClear),
+  };
   for (const target of [globalThis, timersModule] as (typeof globalThis)[]) {
-    patch(target, 'setTimeout', (original) => make('timeout', original));
-    patch(target, 'setInterval', (original) => make('interval', original));
-    patch(target, 'clearTimeout', (original) => clear(original) as typeof globalThis.clearTimeout);
-    patch(target, 'clearInterval', (original) => clear(original) as typeof globalThis.clearInterval);
+    patch(target, 'setTimeout', replacements.setTimeout);
+    patch(target, 'setInterval', replacements.setInterval);
+    patch(target, 'clearTimeout', replacements.clearTimeout);
+    patch(target, 'clearInterval', replacements.clearInterval);
   }
+  const { setInterval, clearInterval } = timersModule;
+  installPromisedInterval({ setInterval, clearInterval });
   patch(
     AbortSignal,
     'timeout',
     (original) =>
       function timeout(delay: number) {
-        if (untracked()) return original.call(AbortSignal, delay);
+        // What Node refuses, it refuses itself.
+        if (untracked() || !Number.isInteger(delay) || delay < 0 || delay > 4_294_967_295)
+          return original.call(AbortSignal, delay);
         const controller = new AbortController();
         const reason = (): DOMException => new DOMException('The operation was aborted due to timeout', 'TimeoutError');
         create('abort', timerDelay(delay), () => controller.abort(reason())).unref();
@@ -78,11 +93,6 @@ export function installVirtualTimers(timers: VirtualTimers, scopes: ScopeStorage
 
 const PROMISIFY = Symbol.for('nodejs.util.promisify.custom');
 
-interface SleepOptions {
-  readonly signal?: AbortSignal;
-  readonly ref?: boolean;
-}
-
 type Sleep = typeof timersPromises.setTimeout;
 
 /** Replaces the timers of promises; the result is also the promisified form of `setTimeout`. */
@@ -90,18 +100,17 @@ function installPromises(
   create: (kind: TimerKind, delay: number, fn: () => void) => VirtualTimer,
   untracked: () => boolean,
 ): Sleep {
-  const virtual = <T>(delay?: number, value?: T, options: SleepOptions = {}): Promise<T> =>
-    new Promise((resolve, reject) => {
+  const original = { sleep: timersPromises.setTimeout, wait: timersPromises.scheduler.wait };
+  const isOurs = (delay: unknown, options: SleepOptions | undefined): boolean =>
+    !untracked() && isWellFormed(delay, options);
+  const sleep = <T>(delay?: number, value?: T, options: SleepOptions = {}): Promise<T> => {
+    if (!isOurs(delay, options)) return original.sleep(delay, value, options);
+    return new Promise((resolve, reject) => {
       const { signal } = options;
-      const aborted = (): Error =>
-        Object.assign(new Error('The operation was aborted', { cause: signal?.reason }), {
-          name: 'AbortError',
-          code: 'ABORT_ERR',
-        });
-      if (signal?.aborted) return reject(aborted());
+      if (signal?.aborted) return reject(abortError(signal));
       const onAbort = (): void => {
         timer.close();
-        reject(aborted());
+        if (signal !== undefined) reject(abortError(signal));
       };
       const timer = create('sleep', timerDelay(delay), () => {
         signal?.removeEventListener('abort', onAbort);
@@ -110,14 +119,17 @@ function installPromises(
       if (options.ref === false) timer.unref();
       signal?.addEventListener('abort', onAbort, { once: true });
     });
-  const real = timersPromises.setTimeout;
-  const sleep = (<T>(delay?: number, value?: T, options?: SleepOptions): Promise<T> =>
-    untracked() ? real(delay, value, options) : virtual(delay, value, options)) as Sleep;
-  patch(timersPromises, 'setTimeout', () => sleep);
-  patch(timersPromises.scheduler, 'wait', (original) => {
-    const wait = original.bind(timersPromises.scheduler);
-    return ((delay: number, options?: SleepOptions) =>
-      untracked() ? wait(delay, options) : virtual(delay, undefined, options)) as typeof original;
-  });
-  return sleep;
+  };
+  patch(timersPromises, 'setTimeout', () => sleep as Sleep);
+  patch(
+    timersPromises.scheduler,
+    'wait',
+    () =>
+      function wait(delay: number, options?: SleepOptions) {
+        return isOurs(delay, options)
+          ? sleep(delay, undefined, options)
+          : original.wait.call(timersPromises.scheduler, delay, options);
+      } as typeof timersPromises.scheduler.wait,
+  );
+  return sleep as Sleep;
 }

@@ -89,6 +89,10 @@ export class ReplayClock implements ClockSource {
     return this.readFrom(this.monotonics, 'monotonic', beyond);
   }
 
+  uptime(): number {
+    return this.monotonic();
+  }
+
   timeOrigin(): number {
     return this.startMs;
   }

@@ -28,8 +28,8 @@ export function replayDraws(
         beyond.set(path, prng);
       }
       if (op === 'uuid') return Buffer.from(uuidFrom(prng.bytes(16)), 'latin1');
-      // An integer in the caller's range can only come from the original function.
-      return op === 'int' ? produce() : prng.bytes(length);
+      const stream = prng;
+      return op === 'int' ? produce(() => stream.double()) : stream.bytes(length);
     },
   };
 }

@@ -21,6 +21,7 @@ export class VirtualTimer {
   private readonly fn: () => void;
   private refed = true;
   private wall: NodeJS.Timeout | undefined;
+  private cleared = false;
 
   constructor(
     timers: VirtualTimers,
@@ -73,13 +74,16 @@ export class VirtualTimer {
     return this;
   }
 
+  /** Starts it anew, also when it has fired; not when it was cleared. */
   refresh(): this {
+    if (this.cleared) return this;
     this.dueMs = this.timers.now() + this.delay;
     this.timers.add(this);
     return this;
   }
 
   close(): this {
+    this.cleared = true;
     this.timers.remove(this);
     return this;
   }
@@ -135,11 +139,11 @@ export class VirtualTimers {
   /** `clearTimeout` accepts the timer, its number, or that number as text (Node's rule). */
   clear(handle: unknown): boolean {
     if (handle instanceof VirtualTimer) {
-      this.remove(handle);
+      handle.close();
       return true;
     }
     const known = typeof handle === 'number' || typeof handle === 'string' ? this.ids.get(Number(handle)) : undefined;
-    if (known !== undefined) this.remove(known);
+    known?.close();
     return known !== undefined;
   }
 

@@ -4,7 +4,7 @@ import { UNDICI_FILE, undiciCopies, wrapDeclared } from '../../instrumentation/i
 import { installModuleHooks } from '../../instrumentation/module-hooks';
 import type { DeclaredStatus } from '../../instrumentation/tools/config-declared';
 import { runtimeOfRealm } from '../../instrumentation/runtime';
-import { ownLoader } from './declared-in-runner';
+import { ownLoader } from './function-declared';
 
 interface Hooks {
   /** Taps a copy of undici that loads now; set while a function is replayed. */

@@ -184,7 +184,7 @@ export class FunctionProcess {
       options,
       redactRequest: redactor.request,
       redactJson: redactor.json,
-      quiescence: (probe) => new Quiescence(probe, resources.busy),
+      quiescence: (probe, turns) => new Quiescence(probe, turns, resources.busy),
       applies: this.applies,
     });
     const { network } = this.player;

@@ -9,7 +9,7 @@ import { buildLogs } from '../log/build-log';
 import { mergeRecordings } from '../log/recording-of-log';
 import type { FunctionCallRecord } from '../player/recorded-calls';
 import type { DivergencePolicy, ReplayDocument, ReplayOptions } from '../player/report';
-import { refuseDeclared, refuseLoadedBefore } from './declared-in-runner';
+import { refuseDeclared, refuseLoadedBefore } from './function-declared';
 import { FunctionProcess } from './function-process';
 import { partOfProcess, placeOf } from './function-place';
 import { oneAtATime } from './one-at-a-time';

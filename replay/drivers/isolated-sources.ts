@@ -8,6 +8,7 @@ export function isolatedClock(inner: ClockSource, scopes: ScopeStorage): ClockSo
   return {
     date: (callee) => (scopes.isUntracked() ? originals.dateNow() : inner.date(callee)),
     monotonic: () => (scopes.isUntracked() ? originals.performanceNow() * 1000 : inner.monotonic()),
+    uptime: () => (scopes.isUntracked() ? originals.uptime() * 1_000_000 : inner.uptime()),
     timeOrigin: () => (scopes.isUntracked() ? originals.timeOrigin : inner.timeOrigin()),
   };
 }

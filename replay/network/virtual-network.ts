@@ -1,8 +1,8 @@
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 import { Socket } from 'node:net';
 import tls from 'node:tls';
-import { originals } from '../../instrumentation/originals';
 import type { WireRequest } from '../../instrumentation/schema/records';
+import { Turns } from '../clock/turns';
 import { readConnectArguments, targetOf, type ConnectTarget } from './connect-target';
 import { Connector, type ConnectRequest, type ConnectVerdict } from './connector';
 import { Http1Server, type IncomingCall } from './http1-server';
@@ -30,6 +30,8 @@ export interface VirtualNetworkOptions {
   onBlocked?(what: string): void;
   /** Whether the running code has the virtual network; all code of the process without it. */
   applies?(): boolean;
+  /** Where the network takes its turns, when others take theirs there too. */
+  readonly turns?: Turns;
   /** Virtual timers, for the idle timeouts of sockets. */
   readonly timers?: Timers;
 }
@@ -60,12 +62,13 @@ class InstalledNetwork implements VirtualNetwork, LinkHost {
   readonly #realContext = new AsyncLocalStorage<boolean>();
   /** The context in which the network was installed: no session, no request, not the real network. */
   readonly #ownScope = new AsyncResource('REENACTNETWORK');
-  readonly #setImmediate = originals.setImmediate;
+  readonly turn: (step: () => void) => void;
   readonly #server: Http1Server;
   readonly #connector: Connector;
 
   constructor(options: VirtualNetworkOptions) {
     this.#options = options;
+    this.turn = (options.turns ?? new Turns()).add;
     this.#server = new Http1Server({
       correlationHeader: options.correlationHeader,
       onCall: (call) => options.onCall(call),
@@ -116,10 +119,6 @@ class InstalledNetwork implements VirtualNetwork, LinkHost {
       }),
     );
   }
-
-  readonly turn = (step: () => void): void => {
-    this.#setImmediate(step);
-  };
 
   readonly inServerScope = (step: () => void): void => {
     this.#ownScope.runInAsyncScope(step);

@@ -1,6 +1,7 @@
 import type { ExecutionLog } from '../../instrumentation/schema/execution-log';
 import type { WireRequest } from '../../instrumentation/schema/records';
 import { ReplayClock } from '../clock/replay-clock';
+import { Turns } from '../clock/turns';
 import { socketTimers, VirtualTimers } from '../clock/virtual-timers';
 import { installVirtualNetwork } from '../network/virtual-network';
 import type { VirtualNetwork } from '../network/virtual-network';
@@ -22,7 +23,7 @@ export interface PlayerParts {
   readonly options: ReplayOptions;
   readonly redactRequest: (request: WireRequest) => WireRequest;
   readonly redactJson: (value: unknown) => unknown;
-  readonly quiescence: (probe: QuiescenceProbe) => Rest;
+  readonly quiescence: (probe: QuiescenceProbe, turns: Turns) => Rest;
   /** Whether the running code has the virtual network; all code of the process without it. */
   readonly applies?: () => boolean;
 }
@@ -50,10 +51,8 @@ export function assemblePlayer(parts: PlayerParts): Player {
     () => scheduler.wake(),
   );
   const state = new ReplayState({ options, logs, clock, timers });
-  const quiescence = parts.quiescence({
-    activity: () => network.activity,
-    busy: () => exchanges.busy,
-  });
+  const turns = new Turns();
+  const quiescence = parts.quiescence({ activity: () => network.activity, busy: () => exchanges.busy }, turns);
   const scheduler: Scheduler = new Scheduler({
     clock,
     timers,
@@ -81,6 +80,7 @@ export function assemblePlayer(parts: PlayerParts): Player {
   const network: VirtualNetwork = installVirtualNetwork({
     correlationHeader: CORRELATION_HEADER,
     timers: socketTimers(timers),
+    turns,
     onCall: (call) => exchanges.onCall(call),
     onConnect: (target) => exchanges.onConnect(target),
     onBlocked: (what) => state.blocked(blockedBy(what)),

@@ -37,8 +37,16 @@ function canonicalBody(request: WireRequest, text: string, ignore: readonly stri
   return boundary === undefined ? text : text.replaceAll(boundary, 'BOUNDARY');
 }
 
-/** Ids as SDKs and agents make them: a short prefix and a long random tail, or a UUID. */
-const ID = /\b(?:[a-z]{2,12}[_-](?=[A-Za-z0-9]*\d)[A-Za-z0-9]{10,64}|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})\b/gi;
+/**
+ * Ids as APIs, SDKs and agents make them: a known prefix and a long random tail with a digit, or a UUID. Other prefixes
+ * do not count: `order_1234567890` is what somebody asks for, and must not match another order.
+ */
+const PREFIXES =
+  'call|toolu|srvtoolu|tool|msg|run|chatcmpl|cmpl|resp|rs|fc|ws|step|thread|asst|req|trace|span|session|conv|id';
+const ID = new RegExp(
+  `\\b(?:(?:${PREFIXES})[_-](?=[A-Za-z0-9]*\\d)[A-Za-z0-9]{10,64}|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})\\b`,
+  'gi',
+);
 
 function renameIds(text: string): string {
   const names = new Map<string, string>();

@@ -1,4 +1,5 @@
 import { originals } from '../../instrumentation/originals';
+import { Turns } from '../clock/turns';
 
 /** Resources that may stay active for ever without the program being about to do something. */
 const PASSIVE = new Set([
@@ -41,11 +42,14 @@ export type ResourcesBusy = () => boolean;
 /** Finds out when the program can do nothing more until the player gives it something. */
 export class Quiescence implements Rest {
   private readonly probe: QuiescenceProbe;
+  private readonly turns: Turns;
   private readonly resourcesBusy: ResourcesBusy;
   private watching = false;
 
-  constructor(probe: QuiescenceProbe, resourcesBusy: ResourcesBusy = processResources()) {
+  /** @param turns shared with what gives the program its events, so that both take one turn each. */
+  constructor(probe: QuiescenceProbe, turns = new Turns(), resourcesBusy: ResourcesBusy = processResources()) {
     this.probe = probe;
+    this.turns = turns;
     this.resourcesBusy = resourcesBusy;
   }
 
@@ -64,10 +68,10 @@ export class Quiescence implements Rest {
       if (idle >= IDLE_TURNS) {
         this.watching = false;
         rested();
-      } else if (turns < SPIN_TURNS || idle > 0) originals.setImmediate(look);
+      } else if (turns < SPIN_TURNS || idle > 0) this.turns.add(look);
       else originals.setTimeout(look, 1);
     };
-    originals.setImmediate(look);
+    this.turns.add(look);
   }
 
   private isBusy(): boolean {

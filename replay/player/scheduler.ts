@@ -79,6 +79,15 @@ export class Scheduler {
       this.timers.goLive();
       return;
     }
+    try {
+      this.give(choice);
+    } finally {
+      // A callback that throws belongs to the program, which may go on; so must the rest of the recording.
+      this.wake();
+    }
+  }
+
+  private give(choice: Choice): void {
     if (choice.kind === 'release') {
       this.waiting.delete(choice.release);
       this.clock.advanceTo(choice.release.ms);
@@ -89,7 +98,6 @@ export class Scheduler {
       this.clock.advanceTo(choice.ms);
       choice.timer.fire();
     }
-    this.wake();
   }
 
   private choose(): Choice | undefined {

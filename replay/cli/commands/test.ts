@@ -73,7 +73,7 @@ function describe(row: Row, { output }: Invocation): string {
   const head = `${row.passed ? green('pass') : red('FAIL')}  ${cut(oneLine(row.name), 60)} ${dim(duration(row.durationMs))}\n`;
   if (row.passed) return head;
   const part = (label: string, text: string): string =>
-    wrap(harmless(text), 80)
+    wrap(harmless(text), 64)
       .map((line, index) => `      ${(index === 0 ? label : '').padEnd(9)} ${line}`.trimEnd())
       .join('\n');
   const hint = row.error === undefined ? '' : `${part('do', row.error.hint)}\n`;

@@ -28,10 +28,28 @@ export interface ShownMessage {
 export function requestMessages(body: Readonly<Record<string, unknown>>): ShownMessage[] {
   const instructions = field(body, 'system', 'instructions', 'systemInstruction', 'system_instruction');
   const shown = instructions === undefined ? [] : [readMessage({ role: 'system', content: instructions })];
-  const listed = [...list(body['messages']), ...list(body['input']), ...list(body['contents'])];
+  const listed = [...list(body['messages']), ...joinAssistantItems(list(body['input'])), ...list(body['contents'])];
   if (typeof body['input'] === 'string') listed.push({ role: 'user', content: body['input'] });
   if (typeof body['prompt'] === 'string') listed.push({ role: 'user', content: body['prompt'] });
   return [...shown, ...listed.map(readMessage)];
+}
+
+/**
+ * Items of the Responses endpoint, those that one answer of the model gave put together: reasoning, text and calls come
+ * back as an item each, and are one message to a reader, as they were when the model gave them.
+ */
+function joinAssistantItems(items: readonly unknown[]): unknown[] {
+  const joined: unknown[] = [];
+  let answer: unknown[] | undefined;
+  for (const item of items) {
+    const isAnswer = typeof item === 'object' && item !== null && roleOf(item) === 'assistant';
+    if (isAnswer && answer !== undefined) answer.push(item);
+    else {
+      answer = isAnswer ? [item] : undefined;
+      joined.push(answer === undefined ? item : { role: 'assistant', content: answer });
+    }
+  }
+  return joined;
 }
 
 /** The messages of a response body: one per choice, or one for the output as a whole. */
@@ -64,13 +82,15 @@ function readMessage(message: unknown): ShownMessage {
   const reasoning = field(message, 'reasoning_content', 'reasoning');
   if (typeof reasoning === 'string') parts.reasoning = reasoning;
   const role = roleOf(message);
-  if (role === 'tool') {
-    parts.toolResults.push({ id: id(message), content: toolContent(field(message, 'content')) });
+  if (role === 'tool' || role === 'function') {
+    parts.toolResults.push({ id: id(message), content: toolContent(field(message, 'content', 'output')) });
   } else {
     const content = field(message, 'content', 'parts', 'text', 'refusal');
     if (content !== undefined) readContent(content, parts);
     else if (message !== undefined) readPart(message, parts);
     for (const call of list(field(message, 'tool_calls'))) parts.toolCalls.push(readCall(call));
+    const legacy = field(message, 'function_call');
+    if (legacy !== undefined) parts.toolCalls.push(readCall(legacy));
   }
   return { role, ...parts };
 }
@@ -79,8 +99,16 @@ function roleOf(message: unknown): string {
   const role = field(message, 'role');
   if (role === 'model') return 'assistant';
   if (typeof role === 'string') return role;
-  const type = field(message, 'type');
-  return type === 'function_call_output' ? 'tool' : 'assistant';
+  return isResultItem(message) ? 'tool' : 'assistant';
+}
+
+/** Items of the Responses endpoint that carry a `call_id` are the program's calls, of whatever kind, and their results. */
+function isResultItem(item: unknown): boolean {
+  return field(item, 'call_id') !== undefined && String(field(item, 'type')).endsWith('_output');
+}
+
+function isCallItem(item: unknown): boolean {
+  return field(item, 'call_id') !== undefined && String(field(item, 'type')).endsWith('_call');
 }
 
 function readContent(content: unknown, parts: Parts): void {
@@ -97,24 +125,27 @@ function readPart(part: unknown, parts: Parts): void {
   const type = String(field(part, 'type') ?? '');
   const call = field(part, 'functionCall');
   const result = field(part, 'functionResponse');
-  if (type === 'tool_use' || type === 'function_call' || call !== undefined)
-    parts.toolCalls.push(readCall(call ?? part));
-  else if (type === 'tool_result' || type === 'function_call_output' || result !== undefined)
+  if (type === 'tool_use' || isCallItem(part) || call !== undefined) parts.toolCalls.push(readCall(call ?? part));
+  else if (type === 'tool_result' || isResultItem(part) || result !== undefined)
     parts.toolResults.push({
       id: id(result ?? part),
       content: toolContent(field(result ?? part, 'content', 'output', 'response')),
     });
-  else if (type === 'thinking' || type === 'reasoning' || field(part, 'thought') === true)
-    parts.reasoning += textOf(field(part, 'thinking', 'summary', 'text') ?? '');
-  else if (type === 'message') readContent(field(part, 'content') ?? '', parts);
+  else if (type === 'thinking' || type === 'reasoning' || field(part, 'thought') === true) {
+    const text =
+      textOf(field(part, 'thinking', 'text')) || textOf(field(part, 'summary')) || textOf(field(part, 'content'));
+    parts.reasoning += text;
+    // The model thought, and what it thought is not told, or only in a form that nobody can read.
+    if (text === '') parts.otherParts.push(type === 'reasoning' ? 'reasoning' : 'thinking');
+  } else if (type === 'message') readContent(field(part, 'content') ?? '', parts);
   else if (textOf(part) !== '') parts.text += textOf(part);
   else if (type !== '' && type !== 'text') parts.otherParts.push(type);
 }
 
 function readCall(call: unknown): ShownToolCall {
   const inner = field(call, 'function') ?? call;
-  const args = field(inner, 'arguments', 'input', 'args');
-  return { id: id(call), name: String(field(inner, 'name') ?? '?'), args: parsed(args) };
+  const args = field(inner, 'arguments', 'input', 'args', 'action', 'operation');
+  return { id: id(call), name: String(field(inner, 'name') ?? field(call, 'type') ?? '?'), args: parsed(args) };
 }
 
 function id(value: unknown): string {

@@ -107,6 +107,8 @@ test.each([
   [{ type: 'tool_call_present', toolName: 'get_order', args: { id: 8 } }, false],
   [{ type: 'tool_call_present', toolName: 'get_order', argsAt: { '/user/tier': 'gold' } }, true],
   [{ type: 'tool_call_absent', toolName: 'refund', args: { amount: 6 } }, true],
+  [{ type: 'exit_code', value: 0 }, true],
+  [{ type: 'exit_code', value: 3 }, false],
   [{ type: 'tool_call_count', toolName: 'refund', equals: 1 }, true],
   [{ type: 'tool_call_count', toolName: 'refund', min: 2 }, false],
   [{ type: 'tool_order', tools: ['get_order', 'refund'] }, true],
