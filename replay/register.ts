@@ -12,7 +12,7 @@ import type { ReplayClock } from './clock/replay-clock';
 import { replayDraws } from './clock/replay-draws';
 import type { VirtualTimers } from './clock/virtual-timers';
 import { mergeRecordings } from './log/recording-of-log';
-import { assemblePlayer, blockedBy } from './player/assemble-player';
+import { assemblePlayer, blockedBy, listening } from './player/assemble-player';
 import { recordingOfProcess } from './player/process-recording';
 import { Quiescence } from './player/quiescence';
 import type { ReplayInput } from './player/replay-input';
@@ -46,9 +46,10 @@ export function startReplay(parts: ReplayParts): Replay {
     redactJson: parts.redactJson,
     quiescence: (probe, turns) => new Quiescence(probe, turns),
   });
-  const { clock, timers, state } = player;
+  const { clock, timers, state, statements } = player;
   const composed = composeRecorder({
     ...parts,
+    sink: listening(parts.sink, statements),
     gate: player.gate,
     replay: {
       clock,
@@ -66,6 +67,7 @@ export function startReplay(parts: ReplayParts): Replay {
     runId: composed.recorder.options.runId,
     sessionIds: logs.map((log) => log.sessionId),
     ...state.report(),
+    statements: statements.differences(),
     stdout,
   });
   return { ...composed, report };

@@ -151,6 +151,8 @@ export class FunctionProcess {
     this.diagnostics.guard('end of a replay', () => {
       this.recorder.endSession(this.scope.session);
       this.recorder.close({ exitCode: 0 });
+      for (const session of this.recorded().sessions)
+        if (session.phase === 'end') this.played.statements.sessionEnded(session);
     });
     for (const undo of this.undo.splice(0).reverse()) this.diagnostics.guard('end of a replay', undo);
   }
@@ -162,6 +164,7 @@ export class FunctionProcess {
       runId: this.runId,
       sessionIds: logs.map((log) => log.sessionId),
       ...this.played.state.report(),
+      statements: this.played.statements.differences(),
       stdout: null,
     };
   }

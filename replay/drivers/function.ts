@@ -13,7 +13,8 @@ import { refuseDeclared, refuseLoadedBefore } from './function-declared';
 import { FunctionProcess } from './function-process';
 import { partOfProcess, placeOf } from './function-place';
 import { oneAtATime } from './one-at-a-time';
-import { buildReplayDocument, countedCalls } from './replay-document';
+import { countedCalls } from '../player/counted-calls';
+import { buildReplayDocument } from './replay-document';
 
 export interface FunctionReplayOptions {
   readonly logs: readonly ExecutionLog[];

@@ -15,7 +15,8 @@ import type { ProcessReport, ReplayOptions } from '../player/report';
 import { checkSets, setText } from '../player/set-texts';
 import { placeholderEnv } from './placeholder-env';
 import { readReports, throwFatal } from './process-reports';
-import { buildReplayDocument, countedCalls, replayExitCode, summaryLine } from './replay-document';
+import { countedCalls } from '../player/counted-calls';
+import { buildReplayDocument, replayExitCode, summaryLine } from './replay-document';
 import type { ReplayFacts } from './replay-document';
 
 type Env = Record<string, string | undefined>;

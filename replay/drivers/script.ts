@@ -11,7 +11,8 @@ import type { DivergencePolicy, ReplayDocument, ReplayOptions } from '../player/
 import { isWholeRun } from '../log/whole-run';
 import { placeholderEnv } from './placeholder-env';
 import { readReports, throwFatal } from './process-reports';
-import { buildReplayDocument, countedCalls } from './replay-document';
+import { countedCalls } from '../player/counted-calls';
+import { buildReplayDocument } from './replay-document';
 import { newRunId } from './run-id';
 import { runProgram, withPreload } from './run-program';
 import type { ProgramOutput } from './run-program';

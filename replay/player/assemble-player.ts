@@ -1,5 +1,5 @@
 import type { ExecutionLog } from '../../instrumentation/schema/execution-log';
-import type { WireRequest } from '../../instrumentation/schema/records';
+import type { RecordSink, WireRequest } from '../../instrumentation/schema/records';
 import { ReplayClock } from '../clock/replay-clock';
 import { Turns } from '../clock/turns';
 import { socketTimers, VirtualTimers } from '../clock/virtual-timers';
@@ -12,6 +12,7 @@ import type { ProcessRecording } from './process-recording';
 import type { QuiescenceProbe, Rest } from './quiescence';
 import { RecordedExchanges, RecordedFunctions } from './recorded-calls';
 import { RecordedFirings } from './recorded-firings';
+import { RecordedStatements } from './recorded-statements';
 import type { ReplayOptions } from './report';
 import { Scheduler } from './scheduler';
 import { ReplayState } from './session-state';
@@ -33,6 +34,7 @@ export interface Player {
   readonly clock: ReplayClock;
   readonly timers: VirtualTimers;
   readonly state: ReplayState;
+  readonly statements: RecordedStatements;
   readonly scheduler: Scheduler;
   readonly exchanges: ExchangePlayer;
   readonly gate: FunctionPlayer;
@@ -69,12 +71,14 @@ export function assemblePlayer(parts: PlayerParts): Player {
     clock,
     redactRequest,
   });
+  const statements = new RecordedStatements({ decisions: own.decisions, sessions: own.sessions, redactJson });
   const gate = new FunctionPlayer({
     recorded: recordedFunctions,
     scheduler,
     state,
     clock,
     redactJson,
+    statements,
     substituted: (record) => consume(own, record.spanId, pools),
   });
   const network: VirtualNetwork = installVirtualNetwork({
@@ -88,7 +92,7 @@ export function assemblePlayer(parts: PlayerParts): Player {
   });
   exchanges.network = network;
   scheduler.atRest = () => exchanges.assignWave();
-  return { clock, timers, state, scheduler, exchanges, gate, network };
+  return { clock, timers, state, statements, scheduler, exchanges, gate, network };
 }
 
 /** What a substituted function did inside will not be asked for: its recordings must answer nothing else. */
@@ -117,5 +121,17 @@ export function blockedBy(what: string): Parameters<ReplayState['blocked']>[0] {
     cause: 'a replay makes no live call of any kind',
     hint: hintFor('blocked'),
     stack: new Error('blocked').stack ?? '',
+  };
+}
+
+/** A sink that lets the player hear how the sessions of the replay end. */
+export function listening(sink: RecordSink, statements: RecordedStatements): RecordSink {
+  return {
+    write(record) {
+      if (record.kind === 'session' && record.phase === 'end') statements.sessionEnded(record);
+      sink.write(record);
+    },
+    flushSync: () => sink.flushSync(),
+    flush: (deadlineMs) => sink.flush(deadlineMs),
   };
 }

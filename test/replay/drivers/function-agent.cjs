@@ -30,7 +30,7 @@ async function ask(sdk, { client, messages, stream }) {
   return text;
 }
 
-/** @param api tool, session and outcome of 'reenact'; `ran` is told of every tool that really runs. */
+/** @param api tool, session, decision and outcome of 'reenact'; `ran` is told of every tool that really runs. */
 module.exports = function makeAgent(api, { sdk, Client, base, stream, ran = () => undefined }) {
   const getOrder = api.tool('get_order', async ({ id }) => {
     ran('get_order');
@@ -51,7 +51,8 @@ module.exports = function makeAgent(api, { sdk, Client, base, stream, ran = () =
     messages.push({ role: 'assistant', content: said[0] }, { role: 'user', content: JSON.stringify({ order, price }) });
     said.push(await ask(sdk, { client, messages, stream }));
     said.push(await get(`${base}/plain`), await (await globalThis.fetch(`${base}/fetched`)).text());
-    api.outcome('resolved', { score: 1 });
+    api.decision('route', { to: process.env.ROUTE ?? 'billing' });
+    api.outcome(process.env.OUTCOME ?? 'resolved', { score: 1 });
     return JSON.stringify({ said, order, price, at: globalThis.performance.now() > 0, now: Date.now() });
   };
   return { converse, inSession: () => api.session({ id: 'customer-7' }, converse) };

@@ -195,6 +195,24 @@ test('processes, workers and files are refused inside only', async () => {
   expect(await exit).toBe(3);
 });
 
+test.each([
+  [
+    'ROUTE',
+    'sales',
+    { rule: 'decision', name: 'decision route', path: '/data/to', expected: 'billing', actual: 'sales' },
+  ],
+  ['OUTCOME', 'escalated', { rule: 'outcome', path: '/outcome', expected: 'resolved', actual: 'escalated' }],
+])('a replay with another %s than the recorded one is not faithful', async (name, value, difference) => {
+  const { log } = await recorded();
+  process.env[name] = value;
+  try {
+    const { report } = await replayFunction(agentOf('openai').converse, { executionLog: log });
+    expect(report).toMatchObject({ faithful: false, exact: 6, diverged: 0, divergences: [difference] });
+  } finally {
+    delete process.env[name];
+  }
+});
+
 test('a function that throws gives its error', async () => {
   const { log } = await recorded();
   const boom = new Error('boom');
