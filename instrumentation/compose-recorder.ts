@@ -151,7 +151,7 @@ function factsOf(
 }
 
 /** A finished exchange that a provider recognises becomes an LLM call with its view for people. */
-function callDescriber(content: boolean): (record: CallRecord) => CallRecord {
+export function callDescriber(content: boolean): (record: CallRecord) => CallRecord {
   return (record) => {
     if (record.kind !== 'http') return record;
     const described = describeExchange(record.request, record.response, { outcome: record.outcome, content });

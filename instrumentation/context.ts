@@ -52,9 +52,12 @@ export function nextOrdinal(scope: Scope, name: string): number {
 export class ScopeStorage {
   private readonly storage = new AsyncLocalStorage<Scope | 'untracked'>();
   private readonly root: Scope;
+  private readonly outside: Scope | 'untracked';
 
-  constructor(root: Scope) {
+  /** @param isolated only what runs in a scope is ours: everything else of the process counts as untracked. */
+  constructor(root: Scope, isolated = false) {
     this.root = root;
+    this.outside = isolated ? 'untracked' : root;
   }
 
   current(): Scope {
@@ -63,7 +66,7 @@ export class ScopeStorage {
   }
 
   isUntracked(): boolean {
-    return this.storage.getStore() === 'untracked';
+    return (this.storage.getStore() ?? this.outside) === 'untracked';
   }
 
   run<T>(scope: Scope, fn: () => T): T {

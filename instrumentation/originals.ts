@@ -1,6 +1,10 @@
+import { performance } from 'node:perf_hooks';
+import timers from 'node:timers';
+
 /**
  * The functions of the runtime as they were when the preload ran. Our own code uses only these: the program's copies
  * may be recorded, virtual, or replaced by the program, and our reads must not count among the program's.
+ * Timers come from `node:timers`: in the sandbox of a test runner the global ones may be a mock.
  */
 export const originals = {
   Date: globalThis.Date,
@@ -13,11 +17,11 @@ export const originals = {
   hrtimeOrigin: process.hrtime.bigint() - BigInt(Math.round(performance.now() * 1_000_000)),
   uptime: process.uptime.bind(process),
   random: Math.random,
-  setTimeout: globalThis.setTimeout,
-  clearTimeout: globalThis.clearTimeout,
-  setInterval: globalThis.setInterval,
-  clearInterval: globalThis.clearInterval,
-  setImmediate: globalThis.setImmediate,
-  clearImmediate: globalThis.clearImmediate,
+  setTimeout: timers.setTimeout,
+  clearTimeout: timers.clearTimeout,
+  setInterval: timers.setInterval,
+  clearInterval: timers.clearInterval,
+  setImmediate: timers.setImmediate,
+  clearImmediate: timers.clearImmediate,
   queueMicrotask: globalThis.queueMicrotask,
 } as const;

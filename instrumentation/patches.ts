@@ -6,6 +6,7 @@ interface Patch {
   readonly target: object;
   readonly key: PropertyKey;
   readonly descriptor: PropertyDescriptor | undefined;
+  readonly replacement: PropertyDescriptor;
 }
 
 const applied: Patch[] = [];
@@ -19,21 +20,25 @@ export function patch<T extends object, K extends keyof T>(target: T, key: K, ma
   const original = target[key];
   const replacement = make(original);
   if (typeof replacement === 'function' && typeof original === 'function') keepSignature(replacement, original);
+  return replaceProperty(
+    target,
+    key,
+    descriptor !== undefined && 'value' in descriptor
+      ? { ...descriptor, value: replacement }
+      : { value: replacement, configurable: true, writable: true, enumerable: descriptor?.enumerable ?? true },
+  );
+}
+
+/** Replaces a property by a descriptor, a getter for example; `false` when it cannot be replaced. */
+export function replaceProperty(target: object, key: PropertyKey, replacement: PropertyDescriptor): boolean {
+  const descriptor = Object.getOwnPropertyDescriptor(target, key);
   try {
-    if (descriptor !== undefined && 'value' in descriptor)
-      Object.defineProperty(target, key, { ...descriptor, value: replacement });
-    else
-      Object.defineProperty(target, key, {
-        value: replacement,
-        configurable: true,
-        writable: true,
-        enumerable: descriptor?.enumerable ?? true,
-      });
+    Object.defineProperty(target, key, replacement);
   } catch {
     // Not configurable: the caller is told by the return value.
     return false;
   }
-  applied.push({ target, key, descriptor });
+  applied.push({ target, key, descriptor, replacement });
   return true;
 }
 
@@ -53,9 +58,16 @@ function keepSignature(replacement: object, original: object): void {
   }
 }
 
-/** Undoes every patch, the last one first; for tests. */
-export function undoPatches(): void {
-  for (const { target, key, descriptor } of applied.splice(0).reverse()) {
+/** How many replacements stand: where `undoPatches` goes back to. */
+export function patchCount(): number {
+  return applied.length;
+}
+
+/** Undoes every patch made since there were `count`, the last one first. What others have replaced since stays theirs. */
+export function undoPatches(count = 0): void {
+  for (const { target, key, descriptor, replacement } of applied.splice(count).reverse()) {
+    const now = Object.getOwnPropertyDescriptor(target, key);
+    if (now?.value !== replacement.value || now?.get !== replacement.get) continue;
     if (descriptor === undefined) Reflect.deleteProperty(target, key);
     else Object.defineProperty(target, key, descriptor);
   }

@@ -45,4 +45,6 @@ export interface RecorderOptions {
   readonly hostSpans?: HostSpans;
   /** Parts of the file names of preloaded packages, whose clock reads are not the program's. */
   readonly loaders?: readonly string[];
+  /** Only what is run in a scope is recorded; all other code of the process stays unseen. */
+  readonly isolated?: boolean;
 }

@@ -69,7 +69,10 @@ export class Recorder implements ExchangeObserver {
       ended: false,
       ...options.defaultAgent,
     };
-    this.scopes = new ScopeStorage(makeScope({ path: '', session: this.rootSession, spanId, traceId }));
+    this.scopes = new ScopeStorage(
+      makeScope({ path: '', session: this.rootSession, spanId, traceId }),
+      options.isolated,
+    );
   }
 
   nextSeq(session: SessionContext): number {

@@ -15,6 +15,7 @@ import { originals } from './originals';
 import { CLAIMS_VARIABLE, claimProcessPath } from './process-claim';
 import { ReenactError } from './schema/errors';
 import type { RecordSink } from './schema/records';
+import type { PreloadedReplay } from '../replay/drivers/preloaded';
 import { activeRuntime } from './runtime';
 import { whereAmI } from './threads';
 import { inheritedVariables } from './worker-threads';
@@ -31,29 +32,30 @@ function register(): void {
   if (whereAmI() === 'loader') return;
   // A second copy of the preload (NODE_OPTIONS and the command line) must not record twice.
   if (activeRuntime() !== undefined) return;
+  // A worker gets its variables apart from the environment that the program gave it.
+  const env = { ...process.env, ...inheritedVariables() };
+  const reportDirectory = env['REENACT_REPORT_DIR'];
   let config: Config;
   try {
-    // A worker gets its variables apart from the environment that the program gave it.
-    config = readConfig({ ...process.env, ...inheritedVariables() });
+    config = readConfig(env);
     if (whereAmI() === 'main')
-      config = { ...config, processPath: claimProcessPath(config.processPath, process.env[CLAIMS_VARIABLE]) };
+      config = { ...config, processPath: claimProcessPath(config.processPath, env[CLAIMS_VARIABLE]) };
   } catch (error) {
-    return refuse(error);
+    return refuse(error, reportDirectory);
   }
   if (config.mode === 'off' || (config.mode === 'record' && config.record === 'off')) return;
   if (config.mode === 'record') return startRecording(config);
   try {
-    startReplaying(config);
+    startReplaying(config, env);
   } catch (error) {
-    refuse(error);
+    refuse(error, reportDirectory);
   }
 }
 
 /** What is wrong with the settings ends the process before the program starts: an unknown mode is never success. */
-function refuse(error: unknown): void {
+function refuse(error: unknown, directory: string | undefined): void {
   const known = error instanceof ReenactError;
   const code = known ? error.code : 'INTERNAL';
-  const directory = process.env['REENACT_REPORT_DIR'];
   if (directory !== undefined) {
     // The command that started this process tells the person.
     const { writeFatal } = require('../replay/player/fatal-report') as typeof import('../replay/player/fatal-report');
@@ -116,14 +118,20 @@ function sendBacklog(config: Config, untracked: <T>(fn: () => T) => T): void {
   later.unref();
 }
 
-function startReplaying(config: Config): void {
+function startReplaying(config: Config, env: Readonly<Record<string, string | undefined>>): void {
   // Loaded only here: a recorded process never pays for the replay.
   const { startReplay, endReplay } = require('../replay/register') as typeof import('../replay/register');
+  const { readReplayInput } =
+    require('../replay/player/replay-input') as typeof import('../replay/player/replay-input');
+  const { writeReport } = require('../replay/player/fatal-report') as typeof import('../replay/player/fatal-report');
+  const directory = env['REENACT_REPORT_DIR'];
+  const preloaded = env['REENACT_REPLAY_FILE'] === undefined ? prepareAlone(config) : undefined;
   const diagnostics = new Diagnostics(config.debug);
   const redactor = createRedactor({ config });
   const sink = createSink({ ...config, otlp: { ...config.otlp, url: undefined } }, { diagnostics });
   const replay = startReplay({
     config,
+    input: preloaded?.input ?? readReplayInput(env),
     diagnostics,
     preloadPath: __filename,
     sink,
@@ -132,5 +140,15 @@ function startReplaying(config: Config): void {
     redactRequest: redactor.request,
     redactJson: redactor.json,
   });
-  endReplay(replay);
+  endReplay(replay, (report, exitCode) => {
+    if (preloaded !== undefined) return preloaded.end(report, exitCode);
+    if (directory !== undefined) writeReport(report, directory);
+    return exitCode;
+  });
+}
+
+/** No command stands around this process: the preload does its part. */
+function prepareAlone(config: Config): PreloadedReplay {
+  const { prepareReplay } = require('../replay/drivers/preloaded') as typeof import('../replay/drivers/preloaded');
+  return prepareReplay(config);
 }

@@ -1,3 +1,5 @@
+import { runInThisContext } from 'node:vm';
+import { types } from 'node:util';
 import type { CallGate } from './call-gate';
 import { nextOrdinal } from './context';
 import type { SessionContext } from './context';
@@ -48,7 +50,8 @@ export class Runtime {
       end();
       throw error;
     }
-    if (result instanceof Promise) {
+    // Promises of any realm, but no lazy thenables, which a call of `then` would start.
+    if (types.isPromise(result)) {
       result.then(end, (error: unknown) => {
         scope.session.failure ??= String(error);
         end();
@@ -99,6 +102,12 @@ export function activeRuntime(): Runtime | undefined {
   return (globalThis as { [KEY]?: Runtime })[KEY];
 }
 
-export function setActiveRuntime(runtime: Runtime): void {
-  Object.defineProperty(globalThis, KEY, { value: runtime, configurable: true, enumerable: false });
+/** The runtime of the process when this code runs in a sandbox with a global object of its own, as in jest. */
+export function runtimeOfRealm(): Runtime | undefined {
+  return (runInThisContext('globalThis') as { [KEY]?: Runtime })[KEY];
+}
+
+export function setActiveRuntime(runtime: Runtime | undefined): void {
+  if (runtime === undefined) Reflect.deleteProperty(globalThis, KEY);
+  else Object.defineProperty(globalThis, KEY, { value: runtime, configurable: true, enumerable: false });
 }

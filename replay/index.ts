@@ -7,11 +7,15 @@ export type { ReplaySimulatorOptions } from './injected/simulator-options';
 export type { Agent, AgentInit, EnvHandler, LlmHandler, ToolHandler } from './injected/simulated-agent';
 export type { AgentEvent, AgentEventType } from './log/events';
 export { loadExecutionLog } from './injected/load-execution-log';
+export { replayFunction } from './injected/replay-function';
+export type { FunctionLimits, ReplayFunctionOptions } from './injected/replay-function';
+export type { FunctionReplay } from './drivers/function';
 export { runWithReplay } from './injected/run-with-replay';
 export type {
   AgentUnderTest,
   ClientAgent,
   CommandAgent,
+  FunctionAgent,
   RunResult,
   RunWithReplayOptions,
 } from './injected/run-with-replay';

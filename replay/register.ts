@@ -8,33 +8,23 @@ import type { Composed, Composition } from '../instrumentation/compose-recorder'
 import type { Recorder } from '../instrumentation/recorder';
 import type { Recording, WireRequest } from '../instrumentation/schema/records';
 import { installVirtualTimers } from './clock/install-timers';
-import { ReplayClock } from './clock/replay-clock';
+import type { ReplayClock } from './clock/replay-clock';
 import { replayDraws } from './clock/replay-draws';
-import { Turns } from './clock/turns';
-import { socketTimers, VirtualTimers } from './clock/virtual-timers';
+import type { VirtualTimers } from './clock/virtual-timers';
 import { mergeRecordings } from './log/recording-of-log';
-import { installVirtualNetwork } from './network/virtual-network';
-import type { VirtualNetwork } from './network/virtual-network';
-import { CORRELATION_HEADER, ExchangePlayer } from './player/exchange-player';
-import { hintFor } from './player/explain';
-import { writeReport } from './player/fatal-report';
-import { FunctionPlayer } from './player/function-player';
+import { assemblePlayer, blockedBy, listening } from './player/assemble-player';
 import { recordingOfProcess } from './player/process-recording';
-import type { ProcessRecording } from './player/process-recording';
 import { Quiescence } from './player/quiescence';
-import { RecordedExchanges, RecordedFunctions } from './player/recorded-calls';
-import { RecordedEnd } from './player/recorded-end';
-import { RecordedFirings } from './player/recorded-firings';
-import { readReplayInput } from './player/replay-input';
+import type { ReplayInput } from './player/replay-input';
 import type { ProcessReport } from './player/report';
+import type { ReplayState } from './player/session-state';
 import { installChildSandbox } from './sandbox/child-processes';
 import { alwaysWritable, installWriteSandbox } from './sandbox/file-writes';
 import { replayTemporaryNames } from './sandbox/temporary-names';
 import { installUdpSandbox } from './sandbox/udp';
-import { Scheduler } from './player/scheduler';
-import { ReplayState } from './player/session-state';
 
 export interface ReplayParts extends Omit<Composition, 'gate' | 'replay'> {
+  readonly input: ReplayInput;
   readonly redactRequest: (request: WireRequest) => WireRequest;
   readonly redactJson: (value: unknown) => unknown;
 }
@@ -46,60 +36,23 @@ export interface Replay extends Composed {
 
 /** Starts the replay in this process. @throws ReenactError when the input cannot be used */
 export function startReplay(parts: ReplayParts): Replay {
-  const { logs, options } = readReplayInput(process.env);
+  const { logs, options } = parts.input;
   const recording = mergeRecordings(logs);
   const own = recordingOfProcess(recording, parts.config.processPath);
-  const clock = new ReplayClock(own.ambient, own.startMs, own.hrtimeOrigin);
-  const timers = new VirtualTimers(
-    () => clock.now(),
-    () => scheduler.wake(),
-  );
-  const state = new ReplayState({ options, logs, clock, timers });
-  const turns = new Turns();
-  const quiescence: Quiescence = new Quiescence(
-    { activity: () => network.activity, busy: () => exchanges.busy },
-    turns,
-  );
-  const scheduler: Scheduler = new Scheduler({
-    clock,
-    timers,
-    quiescence,
-    firings: new RecordedFirings(own.ambient, own.startMs),
-  });
-  const recordedExchanges = new RecordedExchanges(own.exchanges, [
-    ...options.ignore,
-    ...(parts.config.file.ignore ?? []),
-  ]);
-  const recordedFunctions = new RecordedFunctions(own.functions);
-  const exchanges: ExchangePlayer = new ExchangePlayer({
-    recorded: recordedExchanges,
-    scheduler,
-    state,
-    clock,
+  const player = assemblePlayer({
+    own,
+    logs,
+    options: { ...options, ignore: [...options.ignore, ...(parts.config.file.ignore ?? [])] },
     redactRequest: parts.redactRequest,
-  });
-  const gate = new FunctionPlayer({
-    recorded: recordedFunctions,
-    scheduler,
-    state,
-    clock,
     redactJson: parts.redactJson,
-    end: new RecordedEnd(own.exitCode),
-    substituted: (record) => consume(own, record.spanId, { recordedExchanges, recordedFunctions }),
+    quiescence: (probe, turns) => new Quiescence(probe, turns),
+    exitCode: own.exitCode,
   });
-  const network: VirtualNetwork = installVirtualNetwork({
-    correlationHeader: CORRELATION_HEADER,
-    timers: socketTimers(timers),
-    turns,
-    onCall: (call) => exchanges.onCall(call),
-    onConnect: (target) => exchanges.onConnect(target),
-    onBlocked: (what) => state.blocked(blockedBy(what)),
-  });
-  exchanges.network = network;
-  scheduler.atRest = () => exchanges.assignWave();
+  const { clock, timers, state, statements } = player;
   const composed = composeRecorder({
     ...parts,
-    gate,
+    sink: listening(parts.sink, statements),
+    gate: player.gate,
     replay: {
       clock,
       draws: (recorder) => {
@@ -108,7 +61,7 @@ export function startReplay(parts: ReplayParts): Replay {
         return draws;
       },
       timers: (recorder) => useRecorder(recorder, clock, timers),
-      correlator: exchanges,
+      correlator: player.exchanges,
       seed: own.process?.seed,
       startMs: own.startMs,
       defaultSessionId: own.process?.defaultSessionId ?? logs[0]?.sessionId,
@@ -119,9 +72,8 @@ export function startReplay(parts: ReplayParts): Replay {
     processPath: parts.config.processPath,
     runId: composed.recorder.options.runId,
     sessionIds: logs.map((log) => log.sessionId),
-    used: Object.fromEntries(state.used),
-    ...state.counts,
-    divergences: state.divergences,
+    ...state.report(),
+    statements: statements.differences(),
     stdout,
   });
   return { ...composed, report };
@@ -131,18 +83,6 @@ function useRecorder(recorder: Recorder, clock: ReplayClock, timers: VirtualTime
   clock.scopes = recorder.scopes;
   clock.internalReads = recorder.internalReads;
   installVirtualTimers(timers, recorder.scopes);
-}
-
-/** What a substituted function did inside will not be asked for: its recordings must answer nothing else. */
-function consume(
-  own: ProcessRecording,
-  spanId: string,
-  pools: { recordedExchanges: RecordedExchanges; recordedFunctions: RecordedFunctions },
-): void {
-  for (const call of own.inside(spanId)) {
-    if (call.kind === 'llm' || call.kind === 'http') pools.recordedExchanges.claim(call);
-    else if (call.kind === 'tool' || call.kind === 'observation') pools.recordedFunctions.claim(call);
-  }
 }
 
 function installSandbox(parts: { recording: Recording; store: string; state: ReplayState; recorder: Recorder }): void {
@@ -165,28 +105,15 @@ function installSandbox(parts: { recording: Recording; store: string; state: Rep
   syncBuiltinESMExports();
 }
 
-function blockedBy(what: string): Parameters<ReplayState['blocked']>[0] {
-  return {
-    kind: 'blocked',
-    turn: null,
-    rule: 'sandbox',
-    path: '',
-    expected: null,
-    actual: what,
-    nearest: null,
-    name: what,
-    cause: 'a replay makes no live call of any kind',
-    hint: hintFor('blocked'),
-    stack: new Error('blocked').stack ?? '',
-  };
-}
-
-/** Closes the recording of the replay and hands over its report when the process ends. */
-export function endReplay(replay: Replay): void {
+/**
+ * Closes the recording of the replay when the process ends and hands over its report.
+ * @param conclude given the report and the exit code, answers the exit code that the process shall have
+ */
+export function endReplay(replay: Replay, conclude: (report: ProcessReport, exitCode: number) => number): void {
   process.on('exit', (code) => {
     const digests = replay.output.digests();
     replay.recorder.close({ exitCode: code, ...digests });
-    const directory = process.env['REENACT_REPORT_DIR'];
-    if (directory !== undefined) writeReport({ ...replay.report(digests.stdout), exitCode: code }, directory);
+    const own = conclude(replay.report(digests.stdout), code);
+    if (own !== code) process.exitCode = own;
   });
 }

@@ -40,8 +40,8 @@ function isAllowed({ from, to }: { from: string; to: string }): boolean {
     // The configuration is data; the exporter reads its OTLP settings and rules from it.
     return inside(to, 'exporter') || inside(to, 'instrumentation/schema') || to === 'instrumentation/config.ts';
   }
-  // The composition root of a replayed process.
-  if (from === 'replay/register.ts') return true;
+  // The composition roots of a replayed process, and of a function replayed inside a process.
+  if (from === 'replay/register.ts' || /^replay\/drivers\/function(-\w+)?\.ts$/.test(from)) return true;
   // Reading and storing spans, not recording them.
   if (inside(to, 'exporter')) return /^exporter\/(local-store|otlp[\w-]*|span-(de|en)coder|send-spool)\.ts$/.test(to);
   return !/^instrumentation\/(register|compose-recorder|recorder|taps\/.*|tools\/.*|module-hooks)\.ts$/.test(to);

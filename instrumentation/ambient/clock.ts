@@ -1,5 +1,5 @@
 import { originals } from '../originals';
-import { patch } from '../patches';
+import { patch, replaceProperty } from '../patches';
 import { installIntl } from './intl';
 import { installPerformance } from './performance';
 import type { ClockSource } from './clock-source';
@@ -33,7 +33,7 @@ function makeDate(source: ClockSource): DateConstructor {
   const { now } = { now: (): number => source.date(now) };
   Object.defineProperty(Patched, 'now', { value: now, configurable: true, writable: true });
   // Instances of both constructors must answer `instanceof` and `constructor` alike.
-  Object.defineProperty(Original.prototype, 'constructor', { value: Patched, configurable: true, writable: true });
+  replaceProperty(Original.prototype, 'constructor', { value: Patched, configurable: true, writable: true });
   return Patched;
 }
 
@@ -41,15 +41,14 @@ function makeHrtime(original: NodeJS.HRTime, source: ClockSource): NodeJS.HRTime
   const hrtime = function (previous?: [number, number]): [number, number] {
     // What the original refuses, it refuses itself.
     if (previous !== undefined && (!Array.isArray(previous) || previous.length !== 2)) return original(previous);
-    const nanoseconds = base + BigInt(Math.round(source.monotonic() * 1000));
+    const nanoseconds = source.hrtimeOrigin() + BigInt(Math.round(source.monotonic() * 1000));
     const now: [number, number] = [Number(nanoseconds / 1_000_000_000n), Number(nanoseconds % 1_000_000_000n)];
     if (previous === undefined) return now;
     const nanos = now[1] - previous[1];
     return nanos < 0 ? [now[0] - previous[0] - 1, nanos + 1_000_000_000] : [now[0] - previous[0], nanos];
   } as NodeJS.HRTime;
-  const base = source.hrtimeOrigin();
   hrtime.bigint = function bigint() {
-    return base + BigInt(Math.round(source.monotonic() * 1000));
+    return source.hrtimeOrigin() + BigInt(Math.round(source.monotonic() * 1000));
   };
   return hrtime;
 }

@@ -1,4 +1,4 @@
-import { patch } from '../patches';
+import { patch, replaceProperty } from '../patches';
 import type { ClockSource } from './clock-source';
 
 /**
@@ -13,7 +13,7 @@ export function installIntl(source: ClockSource): void {
   const get = descriptor?.get;
   if (get !== undefined && descriptor?.configurable === true) {
     const bound = new WeakMap<Intl.DateTimeFormat, Intl.DateTimeFormat['format']>();
-    Object.defineProperty(prototype, 'format', {
+    replaceProperty(prototype, 'format', {
       ...descriptor,
       get(this: Intl.DateTimeFormat) {
         const known = bound.get(this);

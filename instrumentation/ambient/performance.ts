@@ -1,5 +1,6 @@
 import perfHooks from 'node:perf_hooks';
 import { isCalledByNode } from './caller';
+import { replaceProperty } from '../patches';
 import type { ClockSource } from './clock-source';
 
 /**
@@ -17,14 +18,14 @@ export function installPerformance(source: ClockSource): void {
   for (const [name, value] of Object.entries(timed(original, source)))
     Object.defineProperty(own, name, { value, configurable: true, writable: true });
   Object.defineProperty(own, 'timeOrigin', { get: () => source.timeOrigin(), configurable: true });
-  Object.defineProperty(globalThis, 'performance', {
+  replaceProperty(globalThis, 'performance', {
     configurable: true,
     enumerable: descriptor.enumerable === true,
     writable: true,
     value: own,
   });
   const get = (): typeof original => (isCalledByNode(get) ? original : own);
-  Object.defineProperty(perfHooks, 'performance', { configurable: true, enumerable: true, get });
+  replaceProperty(perfHooks, 'performance', { configurable: true, enumerable: true, get });
 }
 
 type Original = typeof performance;

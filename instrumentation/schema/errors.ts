@@ -42,6 +42,8 @@ export const ERRORS = {
   REPLAY_STUCK: 'The program waits for something that the recording does not hold. The report names the waiting calls.',
   REPLAY_PROGRAM_MISSING:
     'The program ended without loading the replay. Check that it runs on Node and keeps NODE_OPTIONS.',
+  DECLARED_NOT_REACHED:
+    'Wrap it with tool() or observe() of reenact instead of declaring it, or replay the program as { command: [...] }.',
   LIVE_CLIENT_MISSING: "onDivergence 'live' needs options.client.",
   INTERNAL: 'This is a fault of reenact. Run again with REENACT_DEBUG=1 and report it.',
 } as const satisfies Record<string, string>;

@@ -8,9 +8,17 @@ const MAX_FRAMES = 2_000;
 export type TapFailure = (place: string, error: unknown) => void;
 
 /** Who observes, and who is told when observing itself fails. */
-export interface TapContext {
+export interface TapContext extends TapOptions {
   readonly observer: ExchangeObserver;
   readonly onFailure: TapFailure;
+}
+
+/** How a replay inside a process of others taps; without any, one tap per process. */
+export interface TapOptions {
+  /** Taps what another recorder of this process has tapped already. */
+  readonly stacked?: boolean;
+  /** The dispatcher of undici that shall make a request in place of the program's, with connections of its own. */
+  readonly redirect?: (dispatcher: object, origin: string) => object | undefined;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type * as http from 'node:http';
 import type { ExchangeObserver } from '../exchange-observer';
-import type { TapContext, TapFailure } from './guarded-exchange';
+import type { TapContext, TapFailure, TapOptions } from './guarded-exchange';
 import { GuardedExchange } from './guarded-exchange';
 import { absoluteUrl, addHeader, bodyBytes, pairs, requestHeaders } from './node-http-request';
 import { observeResponse } from './node-http-response';
@@ -16,8 +16,12 @@ const CREATED = 'http.client.request.created';
  * Records the exchanges of `node:http` and `node:https`, however the program makes its requests.
  * Returns the function that takes everything out again.
  */
-export function installNodeHttpTap(observer: ExchangeObserver, onFailure: TapFailure = ignore): () => void {
-  const context: TapContext = { observer, onFailure };
+export function installNodeHttpTap(
+  observer: ExchangeObserver,
+  onFailure: TapFailure = ignore,
+  options: TapOptions = {},
+): () => void {
+  const context: TapContext = { observer, onFailure, ...options };
   if (!announcesRequests()) return tapClientRequest(loadHttp().ClientRequest.prototype, context);
   // Loading node:http costs 5 ms. Where Node announces each request before anything of it is sent, the first one is
   // early enough.
@@ -60,7 +64,8 @@ function announcesRequests(): boolean {
  * If it went wrong: every request over node:http would.
  */
 function tapClientRequest(prototype: object, context: TapContext): () => void {
-  if (Object.prototype.hasOwnProperty.call(prototype, TAPPED)) return ignore;
+  const alreadyTapped = Object.prototype.hasOwnProperty.call(prototype, TAPPED);
+  if (alreadyTapped && context.stacked !== true) return ignore;
   const original = prototype as Methods;
   const replaced = observedMethods(context, {
     write: original.write,
@@ -90,7 +95,7 @@ function tapClientRequest(prototype: object, context: TapContext): () => void {
   Object.defineProperty(prototype, TAPPED, { value: true, configurable: true });
   return () => {
     for (const remove of undo) remove();
-    Reflect.deleteProperty(prototype, TAPPED);
+    if (!alreadyTapped) Reflect.deleteProperty(prototype, TAPPED);
   };
 }
 

@@ -1,5 +1,5 @@
 import type { ExchangeObserver } from '../exchange-observer';
-import type { TapFailure } from './guarded-exchange';
+import type { TapFailure, TapOptions } from './guarded-exchange';
 import { installNodeHttpTap } from './node-http';
 import { installUndiciTap } from './undici';
 
@@ -10,11 +10,11 @@ export const taps = [
 ] as const;
 
 /** Installs all taps; the returned function takes them out again. */
-export function installTaps(observer: ExchangeObserver, onFailure?: TapFailure): () => void {
+export function installTaps(observer: ExchangeObserver, onFailure?: TapFailure, options: TapOptions = {}): () => void {
   const undo: (() => void)[] = [];
   for (const tap of taps) {
     try {
-      undo.push(tap.install(observer, onFailure));
+      undo.push(tap.install(observer, onFailure, options));
     } catch (error) {
       // One that does not fit this runtime must not take the others with it.
       onFailure?.(`tap ${tap.id}`, error);

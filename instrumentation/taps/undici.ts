@@ -1,5 +1,5 @@
 import type { ExchangeObserver } from '../exchange-observer';
-import type { TapContext, TapFailure } from './guarded-exchange';
+import type { TapContext, TapFailure, TapOptions } from './guarded-exchange';
 import { GuardedExchange } from './guarded-exchange';
 import { installFetchTap } from './fetch';
 import type { DispatchedExchange, Handler } from './undici-handler';
@@ -14,6 +14,8 @@ type Dispatch = (this: object, options: DispatchOptions, handler: Handler) => un
 const EXCHANGE = Symbol.for('reenact.undici.exchange');
 /** On a replaced `dispatch`, so that one owner is patched once, by whichever copy of this package comes first. */
 const TAPPED = Symbol.for('reenact.undici.tapped');
+/** In the options of a request that another dispatcher than the program's makes. */
+const REDIRECTED = Symbol.for('reenact.undici.redirected');
 
 const NO_BODY: PendingBody = { take: () => undefined };
 
@@ -21,8 +23,12 @@ const NO_BODY: PendingBody = { take: () => undefined };
  * Records the exchanges of Node's own undici: `fetch`, WebSocket, EventSource.
  * Returns the function that takes everything out again.
  */
-export function installUndiciTap(observer: ExchangeObserver, onFailure: TapFailure = ignore): () => void {
-  const context: TapContext = { observer, onFailure };
+export function installUndiciTap(
+  observer: ExchangeObserver,
+  onFailure: TapFailure = ignore,
+  options: TapOptions = {},
+): () => void {
+  const context: TapContext = { observer, onFailure, ...options };
   const undo: (() => void)[] = [];
   const removeFetch = installFetchTap(onFailure, (dispatcher, pending) => {
     const owner = dispatchOwner(dispatcher);
@@ -40,10 +46,15 @@ export function tapUndiciModule(
   observer: ExchangeObserver,
   onFailure: TapFailure = ignore,
 ): () => void {
+  return tapUndiciCopy(exports, { observer, onFailure });
+}
+
+/** The same, in all its ways. */
+export function tapUndiciCopy(exports: unknown, context: TapContext): () => void {
   const classes = ['Agent', 'Client', 'Pool'].map((name) => (exports as Record<string, unknown> | null)?.[name]);
   const undo = classes.map((value) => {
     const owner = typeof value === 'function' ? dispatchOwner(value.prototype as object) : undefined;
-    return owner === undefined ? ignore : tapOwner(owner, { observer, onFailure }, NO_BODY);
+    return owner === undefined ? ignore : tapOwner(owner, context, NO_BODY);
   });
   return () => {
     for (const remove of undo.reverse()) remove();
@@ -74,12 +85,14 @@ export function dispatchOwner(dispatcher: object): object | undefined {
 function tapOwner(owner: object, context: TapContext, pending: PendingBody): () => void {
   const descriptor = Object.getOwnPropertyDescriptor(owner, 'dispatch');
   const original = descriptor?.value as (Dispatch & { [TAPPED]?: true }) | undefined;
-  if (typeof original !== 'function' || original[TAPPED] === true || descriptor?.writable === false) return ignore;
+  if (typeof original !== 'function' || descriptor?.writable === false) return ignore;
+  if (original[TAPPED] === true && context.stacked !== true) return ignore;
   const dispatch = function dispatch(this: object, options: DispatchOptions, handler: Handler): unknown {
     const observed =
       observe(context, { dispatcher: this, options, handler, pending }) ?? ({ options, handler } as Observed);
+    const target = redirect(context, this, observed.options);
     try {
-      return Reflect.apply(original, this, [observed.options, observed.handler]) as unknown;
+      return Reflect.apply(original, target.dispatcher, [target.options, observed.handler]) as unknown;
     } catch (error) {
       observed.exchange?.fail(error);
       throw error;
@@ -91,6 +104,23 @@ function tapOwner(owner: object, context: TapContext, pending: PendingBody): () 
     if ((owner as { dispatch?: unknown }).dispatch === dispatch)
       Object.defineProperty(owner, 'dispatch', descriptor as PropertyDescriptor);
   };
+}
+
+/** A request of a dispatcher that stands in for another keeps to it, through its pools and clients. */
+function redirect(
+  context: TapContext,
+  dispatcher: object,
+  options: DispatchOptions,
+): { dispatcher: object; options: DispatchOptions } {
+  if (context.redirect === undefined || !isObject(options) || options[REDIRECTED] === true)
+    return { dispatcher, options };
+  try {
+    const other = context.redirect(dispatcher, new URL(requestUrl(options, dispatcher)).origin);
+    if (other !== undefined) return { dispatcher: other, options: { ...options, [REDIRECTED]: true } };
+  } catch (error) {
+    context.onFailure('redirection of undici', error);
+  }
+  return { dispatcher, options };
 }
 
 interface Dispatching {

@@ -14,10 +14,10 @@ export interface TurnDiff {
 
 /** The document of `reenact diff`. */
 export interface LogDiff {
-  /** Same turns in the same order, same outcome. */
+  /** Same turns in the same order, same observations and decisions, same outcome. */
   readonly equal: boolean;
   readonly turns: readonly TurnDiff[];
-  /** Facts of the conversation as a whole: outcome, agent and prompt version. */
+  /** Of the conversation as a whole: outcome, agent and prompt version, observations, decisions. */
   readonly log: readonly JsonChange[];
 }
 
@@ -30,15 +30,26 @@ export function diffLogs(a: ExecutionLog, b: ExecutionLog): LogDiff {
     run.matched ? run.pairs : align(run.a, run.b, shapeOf).flatMap(pairUp),
   );
   const turns = markMoved(pairs).map(describePair);
-  const log = (['outcome', 'agentVersion', 'promptVersion'] as const).flatMap((field) =>
+  const versions = (['agentVersion', 'promptVersion'] as const).flatMap((field) =>
     jsonChanges(a[field], b[field]).map((change) => ({ ...change, path: `/${field}` })),
   );
+  const told = [
+    ...prefixed('/outcome', jsonChanges(a.outcome, b.outcome)),
+    ...prefixed('/observations', jsonChanges(observed(a), observed(b))),
+    ...prefixed('/decisions', jsonChanges(decided(a), decided(b))),
+  ];
   return {
-    equal: turns.every((turn) => turn.kind === 'same') && !log.some((change) => change.path === '/outcome'),
+    equal: turns.every((turn) => turn.kind === 'same') && told.length === 0,
     turns,
-    log,
+    log: [...told, ...versions],
   };
 }
+
+/** Without the times, which differ between any two runs. */
+const decided = (log: ExecutionLog): unknown[] => (log.decisions ?? []).map(({ name, data }) => ({ name, data }));
+
+const observed = (log: ExecutionLog): unknown[] =>
+  (log.observations ?? []).map(({ key, value, error }) => ({ key, ...(error === undefined ? { value } : { error }) }));
 
 function number(turns: readonly ExecutionTurn[]): Side[] {
   return turns.map((turn, index) => ({ turn, number: index + 1 }));

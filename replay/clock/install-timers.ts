@@ -34,30 +34,46 @@ export function installVirtualTimers(timers: VirtualTimers, scopes: ScopeStorage
     timers.add(timer);
     return timer;
   };
-  const make = (kind: 'timeout' | 'interval', original: typeof originals.setTimeout) => {
+  const untracked = (): boolean => scopes.isUntracked();
+  const sleep = installPromises(create, untracked);
+  const make = <F>(kind: 'timeout' | 'interval', original: F): F => {
     const timer = function (callback: Callback, delay?: number, ...args: unknown[]): unknown {
-      if (typeof callback !== 'function' || scopes.isUntracked() || isInternal(timer, delay))
-        return original(callback as never, delay, ...args);
+      if (typeof callback !== 'function' || untracked() || isInternal(timer, delay))
+        return (original as typeof originals.setTimeout)(callback as never, delay, ...args);
       const virtual: VirtualTimer = create(kind, timerDelay(delay), () => void callback.apply(virtual, args));
       return virtual;
     };
-    return timer;
+    // Before the patch, which would copy the original's own promisified form.
+    if (kind === 'timeout')
+      Object.defineProperty(timer, PROMISIFY, { value: sleep, configurable: true, enumerable: true });
+    return timer as F;
   };
-  const setTimeout = make('timeout', originals.setTimeout) as unknown as typeof globalThis.setTimeout;
-  const setInterval = make('interval', originals.setInterval as never) as unknown as typeof globalThis.setInterval;
-  // Before the patch, which would copy the original's own promisified form.
-  installPromises(create, setTimeout);
-  const makeClear = () =>
+  const makeClear = <F>(original: F): F =>
     function (handle?: unknown): void {
-      if (!timers.clear(handle)) originals.clearTimeout(handle as never);
-    } as typeof globalThis.clearTimeout;
-  const [clearTimeout, clearInterval] = [makeClear(), makeClear()];
+      if (!timers.clear(handle)) (original as typeof originals.clearTimeout)(handle as never);
+    } as F;
+  // A global function and that of node:timers are one, and stay one.
+  const once = <F>(make: (original: F) => F): ((original: F) => F) => {
+    const made = new Map<F, F>();
+    return (original) => {
+      const known = made.get(original) ?? make(original);
+      made.set(original, known);
+      return known;
+    };
+  };
+  const replacements = {
+    setTimeout: once<typeof setTimeout>((original) => make('timeout', original)),
+    setInterval: once<typeof setInterval>((original) => make('interval', original)),
+    clearTimeout: once<typeof clearTimeout>(makeClear),
+    clearInterval: once<typeof clearInterval>(makeClear),
+  };
   for (const target of [globalThis, timersModule] as (typeof globalThis)[]) {
-    patch(target, 'setTimeout', () => setTimeout);
-    patch(target, 'setInterval', () => setInterval);
-    patch(target, 'clearTimeout', () => clearTimeout);
-    patch(target, 'clearInterval', () => clearInterval);
+    patch(target, 'setTimeout', replacements.setTimeout);
+    patch(target, 'setInterval', replacements.setInterval);
+    patch(target, 'clearTimeout', replacements.clearTimeout);
+    patch(target, 'clearInterval', replacements.clearInterval);
   }
+  const { setInterval, clearInterval } = timersModule;
   installPromisedInterval({ setInterval, clearInterval });
   patch(
     AbortSignal,
@@ -65,7 +81,8 @@ export function installVirtualTimers(timers: VirtualTimers, scopes: ScopeStorage
     (original) =>
       function timeout(delay: number) {
         // What Node refuses, it refuses itself.
-        if (!Number.isInteger(delay) || delay < 0 || delay > 4_294_967_295) return original.call(AbortSignal, delay);
+        if (untracked() || !Number.isInteger(delay) || delay < 0 || delay > 4_294_967_295)
+          return original.call(AbortSignal, delay);
         const controller = new AbortController();
         const reason = (): DOMException => new DOMException('The operation was aborted due to timeout', 'TimeoutError');
         create('abort', timerDelay(delay), () => controller.abort(reason())).unref();
@@ -76,13 +93,18 @@ export function installVirtualTimers(timers: VirtualTimers, scopes: ScopeStorage
 
 const PROMISIFY = Symbol.for('nodejs.util.promisify.custom');
 
+type Sleep = typeof timersPromises.setTimeout;
+
+/** Replaces the timers of promises; the result is also the promisified form of `setTimeout`. */
 function installPromises(
   create: (kind: TimerKind, delay: number, fn: () => void) => VirtualTimer,
-  setTimeout: typeof globalThis.setTimeout,
-): void {
+  untracked: () => boolean,
+): Sleep {
   const original = { sleep: timersPromises.setTimeout, wait: timersPromises.scheduler.wait };
+  const isOurs = (delay: unknown, options: SleepOptions | undefined): boolean =>
+    !untracked() && isWellFormed(delay, options);
   const sleep = <T>(delay?: number, value?: T, options: SleepOptions = {}): Promise<T> => {
-    if (!isWellFormed(delay, options)) return original.sleep(delay, value, options);
+    if (!isOurs(delay, options)) return original.sleep(delay, value, options);
     return new Promise((resolve, reject) => {
       const { signal } = options;
       if (signal?.aborted) return reject(abortError(signal));
@@ -98,16 +120,16 @@ function installPromises(
       signal?.addEventListener('abort', onAbort, { once: true });
     });
   };
-  patch(timersPromises, 'setTimeout', () => sleep as typeof timersPromises.setTimeout);
+  patch(timersPromises, 'setTimeout', () => sleep as Sleep);
   patch(
     timersPromises.scheduler,
     'wait',
     () =>
       function wait(delay: number, options?: SleepOptions) {
-        return isWellFormed(delay, options)
+        return isOurs(delay, options)
           ? sleep(delay, undefined, options)
           : original.wait.call(timersPromises.scheduler, delay, options);
       } as typeof timersPromises.scheduler.wait,
   );
-  Object.defineProperty(setTimeout, PROMISIFY, { value: sleep, configurable: true, enumerable: true });
+  return sleep as Sleep;
 }

@@ -1,5 +1,6 @@
 import type { ExecutionLog } from '../../instrumentation/schema/execution-log';
 import type { CallRecord, Recording } from '../../instrumentation/schema/records';
+import { countedCalls } from '../player/counted-calls';
 import type { Divergence, DivergencePolicy, ProcessReport, ReplayDocument, Use } from '../player/report';
 
 /** Unused calls that are named one by one; the count is always whole. */
@@ -40,13 +41,18 @@ export function buildReplayDocument(facts: ReplayFacts): ReplayDocument {
     gaps: countGaps(facts.logs),
   };
   const program = compareProgram(facts);
-  const told = [...facts.reports.flatMap((report) => report.divergences), ...programDivergences(program)];
+  const statements = facts.reports.flatMap((report) => report.statements ?? []);
+  const told = [
+    ...facts.reports.flatMap((report) => report.divergences),
+    ...statements,
+    ...programDivergences(program),
+  ];
   return {
     ref: facts.ref,
     runId: facts.runId,
     sessionIds: facts.logs.map((log) => log.sessionId),
     ...counts,
-    faithful: isFaithful(counts, program),
+    faithful: statements.length === 0 && isFaithful(counts, program),
     program,
     divergences: [
       ...told,
@@ -99,30 +105,6 @@ export function replayExitCode(
   const ranToItsEnd =
     document.program.exitCode === 0 || document.program.exitCode === document.program.recordedExitCode;
   return whatIf && ranToItsEnd && document.diverged === 0 && document.blocked === 0 ? 0 : 1;
-}
-
-/** The calls that count: attempts, tool calls and observations, without what happened inside substituted tools. */
-export function countedCalls(calls: readonly CallRecord[]): CallRecord[] {
-  const prefixes = new Map<string, Set<string>>();
-  for (const call of calls) {
-    const prefix = substitutedScope(call);
-    if (prefix === undefined) continue;
-    const known = prefixes.get(call.processPath) ?? new Set();
-    prefixes.set(call.processPath, known.add(prefix));
-  }
-  return calls.filter(
-    (call) =>
-      call.kind !== 'decision' &&
-      ![...(prefixes.get(call.processPath) ?? [])].some((prefix) => call.scope.startsWith(prefix)),
-  );
-}
-
-/** Beginning of the scope of everything inside a function that a replay answers instead of running it. */
-function substitutedScope(call: CallRecord): string | undefined {
-  const parent = call.scope === '' ? '' : `${call.scope}/`;
-  if (call.kind === 'tool' && call.replay === 'substitute') return `${parent}t:${encodeURIComponent(call.tool)}#`;
-  if (call.kind === 'observation') return `${parent}o:${encodeURIComponent(call.key)}#`;
-  return undefined;
 }
 
 function mergeUses(reports: readonly ProcessReport[]): Map<string, Use> {

@@ -1,17 +1,19 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { CLAIMS_VARIABLE } from '../../instrumentation/process-claim';
-import { ERRORS, ReenactError } from '../../instrumentation/schema/errors';
-import type { ErrorCode } from '../../instrumentation/schema/errors';
+import { ReenactError } from '../../instrumentation/schema/errors';
 import type { ExecutionLog } from '../../instrumentation/schema/execution-log';
 import type { Recording } from '../../instrumentation/schema/records';
 import { writeLogs } from '../log/log-file';
 import { resolveRef } from '../log/resolve-ref';
 import { mergeRecordings } from '../log/recording-of-log';
-import type { DivergencePolicy, ProcessReport, ReplayDocument, ReplayOptions } from '../player/report';
+import type { DivergencePolicy, ReplayDocument, ReplayOptions } from '../player/report';
+import { isWholeRun } from '../log/whole-run';
 import { placeholderEnv } from './placeholder-env';
-import { buildReplayDocument, countedCalls } from './replay-document';
+import { readReports, throwFatal } from './process-reports';
+import { countedCalls } from '../player/counted-calls';
+import { buildReplayDocument } from './replay-document';
 import { newRunId } from './run-id';
 import { runProgram, withPreload } from './run-program';
 import type { ProgramOutput } from './run-program';
@@ -125,33 +127,6 @@ async function prepare(
       [CLAIMS_VARIABLE]: claims,
     },
   };
-}
-
-/** Reports of all processes of the replay, the first process first. */
-export function readReports(directory: string): ProcessReport[] {
-  const reports = readdirSync(directory)
-    .filter((name) => name.endsWith('.json'))
-    .map((name) => JSON.parse(readFileSync(join(directory, name), 'utf8')) as ProcessReport);
-  return reports.sort((a, b) => a.processPath.localeCompare(b.processPath, 'en', { numeric: true }));
-}
-
-function throwFatal(reports: readonly ProcessReport[], command: readonly string[], exitCode: number): void {
-  if (reports.length === 0)
-    throw new ReenactError(
-      'REPLAY_PROGRAM_MISSING',
-      `${command[0] ?? ''} ended with code ${exitCode} without beginning the replay`,
-    );
-  const fatal = reports.find((report) => report.fatal)?.fatal;
-  if (fatal === undefined) return;
-  const code: ErrorCode = Object.hasOwn(ERRORS, fatal.code) ? (fatal.code as ErrorCode) : 'INTERNAL';
-  throw new ReenactError(code, fatal.message);
-}
-
-/** False when the logs hold only some of the calls that the run's first process counted at its end. */
-function isWholeRun(recording: Recording): boolean {
-  return recording.exits.every(
-    (exit) => recording.calls.filter((call) => call.processPath === exit.processPath).length >= exit.calls,
-  );
 }
 
 async function readBack(runId: string, store: string): Promise<ExecutionLog[]> {

@@ -22,3 +22,13 @@ export async function loadLogs(ref: string, { from }: { from?: string } = {}): P
   const { store } = readConfig();
   return (await resolveRef(ref, { store, ...(from !== undefined && { from }) })).logs;
 }
+
+/** The logs that an option names or is. */
+export async function logsOf({
+  executionLog,
+}: {
+  executionLog: ExecutionLog | readonly ExecutionLog[] | string;
+}): Promise<readonly ExecutionLog[]> {
+  if (typeof executionLog === 'string') return loadLogs(executionLog);
+  return Array.isArray(executionLog) ? (executionLog as ExecutionLog[]) : [executionLog as ExecutionLog];
+}

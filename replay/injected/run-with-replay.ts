@@ -9,9 +9,11 @@ import { checkAssertions, combineVerdicts, parseAssertion } from '../scenarios/a
 import type { Assertion } from '../scenarios/assertions';
 import { scenarioCommand } from '../scenarios/run-scenario';
 import type { Overrides } from './call-overrides';
-import { loadLogs } from './load-execution-log';
+import { logsOf } from './load-execution-log';
 import { overrideTexts } from './override-texts';
 import { ReplayEngine } from './replay-engine';
+import { replayLogs } from './replay-function';
+import type { FunctionLimits } from './replay-function';
 import { ReplaySimulator } from './replay-simulator';
 import type { AgentFactory } from './replay-simulator';
 import type { Agent, AgentInit } from './simulated-agent';
@@ -25,12 +27,18 @@ export interface CommandAgent {
   readonly timeoutMs?: number;
 }
 
+/** A function that runs in this process under replay; everything that it imports keeps working as it does. */
+export interface FunctionAgent extends FunctionLimits {
+  readonly function: () => unknown;
+}
+
 /** An agent that takes its client by injection. */
 export type ClientAgent = (client: RecordingClient) => unknown;
 
 /**
  * What is replayed: a command, a function of a client, a factory or class of agents with `register…Handler` methods, or
- * a function without parameters. `{ client }` and `{ factory }` say which is meant where it cannot be seen.
+ * a function without parameters, which runs in this process under replay. `{ client }`, `{ factory }` and `{ function }`
+ * say which is meant where it cannot be seen.
  */
 export type AgentUnderTest =
   | CommandAgent
@@ -39,6 +47,7 @@ export type AgentUnderTest =
   | (new (init: AgentInit) => Agent)
   | { readonly client: ClientAgent }
   | { readonly factory: AgentFactory }
+  | FunctionAgent
   | (() => unknown);
 
 export interface RunWithReplayOptions {
@@ -107,13 +116,14 @@ function runAgent(options: RunWithReplayOptions): Promise<Ran> {
     if ('command' in agent) return runCommand(agent, options);
     if ('factory' in agent) return runFactory(agent.factory, options);
     if ('client' in agent) return runClient(agent.client, options);
+    if ('function' in agent) return runFunction(agent, options);
   }
   if (typeof agent !== 'function')
     throw new ReenactError('USAGE', 'the agent is neither a command nor a function', {
       hint: 'Give { command: [...] }, a function of a client, or a factory of agents.',
     });
   if (isAgentClass(agent)) return runFactory((init) => new agent(init), options);
-  if (agent.length === 0) throw withoutParameters();
+  if (agent.length === 0) return runFunction({ function: agent as () => unknown }, options);
   if (isEventFile(options.executionLog)) return runFactory(agent as AgentFactory, options);
   return runClient(agent as ClientAgent, options);
 }
@@ -122,19 +132,8 @@ function isAgentClass(agent: object): agent is new (init: AgentInit) => Agent {
   return typeof (agent as { prototype?: { run?: unknown } }).prototype?.run === 'function';
 }
 
-function withoutParameters(): ReenactError {
-  return new ReenactError('USAGE', 'an agent without parameters cannot be replayed in the process of its test', {
-    hint: 'Give { command: [...] }; or let the function take its client as a parameter (or say { client: fn }).',
-  });
-}
-
 const isEventFile = (source: unknown): source is string =>
   typeof source === 'string' && /\.events\.jsonl(\.gz)?$/.test(source);
-
-async function logsOf({ executionLog }: RunWithReplayOptions): Promise<readonly ExecutionLog[]> {
-  if (typeof executionLog === 'string') return loadLogs(executionLog);
-  return Array.isArray(executionLog) ? (executionLog as ExecutionLog[]) : [executionLog as ExecutionLog];
-}
 
 async function runCommand(agent: CommandAgent, options: RunWithReplayOptions): Promise<Ran> {
   const logs = await logsOf(options);
@@ -154,6 +153,16 @@ async function runCommand(agent: CommandAgent, options: RunWithReplayOptions): P
   });
   const { exitCode } = report.program;
   return exitCode === 0 ? { report } : { report, trouble: `the program exited with ${exitCode}: ${output.trim()}` };
+}
+
+async function runFunction({ function: agent, ...limits }: FunctionAgent, options: RunWithReplayOptions): Promise<Ran> {
+  // A factory without parameters is known by what it makes.
+  if (isEventFile(options.executionLog)) return runFactory(agent as AgentFactory, options);
+  const { value, error, report } = await replayLogs(agent, { ...options, ...limits }, await logsOf(options));
+  if (isAgent(value)) return runFactory(onceThen(value, agent as AgentFactory), options);
+  if (report.program.exitCode === 0) return { report };
+  const { name, message } = describeThrown(error);
+  return { report, trouble: `the agent threw ${name}: ${message}` };
 }
 
 async function runFactory(factory: AgentFactory, options: RunWithReplayOptions): Promise<Ran> {

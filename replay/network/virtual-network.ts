@@ -28,6 +28,8 @@ export interface VirtualNetworkOptions {
   onConnect(target: ConnectTarget): ConnectVerdict | Promise<ConnectVerdict>;
   /** Something was refused that no connection stands for: a DNS query, an upgrade, an unknown protocol. */
   onBlocked?(what: string): void;
+  /** Whether the running code has the virtual network; all code of the process without it. */
+  applies?(): boolean;
   /** Where the network takes its turns, when others take theirs there too. */
   readonly turns?: Turns;
   /** Virtual timers, for the idle timeouts of sockets. */
@@ -146,7 +148,7 @@ class InstalledNetwork implements VirtualNetwork, LinkHost {
   }
 
   #isReal(): boolean {
-    return this.#realContext.getStore() === true;
+    return this.#realContext.getStore() === true || this.#options.applies?.() === false;
   }
 
   #patch(): void {

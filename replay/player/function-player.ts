@@ -1,6 +1,7 @@
 import type { CallGate, GateCall, GateVerdict } from '../../instrumentation/call-gate';
 import { decodeTyped } from '../../instrumentation/schema/typed-json';
 import { encodeTyped } from '../../instrumentation/schema/typed-json';
+import type { CallRecord } from '../../instrumentation/schema/records';
 import type { ReplayClock } from '../clock/replay-clock';
 import { hintFor, overrideCause } from './explain';
 import { firstDifference } from './json-difference';
@@ -9,6 +10,7 @@ import type { Override } from './overrides';
 import { describeCall, short } from './recorded-calls';
 import type { FunctionCallRecord, RecordedFunctions } from './recorded-calls';
 import type { RecordedEnd } from './recorded-end';
+import type { RecordedStatements } from './recorded-statements';
 import type { Divergence, DivergenceKind, Use } from './report';
 import type { Scheduler } from './scheduler';
 import type { ReplayState } from './session-state';
@@ -20,6 +22,7 @@ export interface FunctionPlayerParts {
   readonly clock: ReplayClock;
   readonly redactJson: (value: unknown) => unknown;
   readonly end: RecordedEnd;
+  readonly statements: RecordedStatements;
   /** Marks what a substituted function did inside as done: its own calls will not be made. */
   readonly substituted: (record: FunctionCallRecord) => void;
 }
@@ -38,8 +41,8 @@ export class FunctionPlayer implements CallGate {
     this.parts = parts;
   }
 
-  note(): void {
-    // Decisions are compared afterwards, between the two logs.
+  note(record: CallRecord): void {
+    this.parts.statements.note(record);
   }
 
   decide(call: GateCall): GateVerdict {

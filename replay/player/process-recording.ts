@@ -1,6 +1,14 @@
 import { readAmbient } from '../../instrumentation/schema/ambient-log';
 import type { AmbientStream } from '../../instrumentation/schema/ambient-log';
-import type { CallRecord, ExchangeRecord, ProcessRecord, Recording } from '../../instrumentation/schema/records';
+import type {
+  CallRecord,
+  DecisionRecord,
+  ExchangeRecord,
+  ProcessRecord,
+  Recording,
+  SessionRecord,
+} from '../../instrumentation/schema/records';
+import { outsideSubstituted } from './counted-calls';
 import type { FunctionCallRecord } from './recorded-calls';
 
 /** The part of a recording that one process of the run made. */
@@ -8,6 +16,10 @@ export interface ProcessRecording {
   readonly process: ProcessRecord | undefined;
   readonly exchanges: readonly ExchangeRecord[];
   readonly functions: readonly FunctionCallRecord[];
+  /** Decisions that a replay comes to again. */
+  readonly decisions: readonly DecisionRecord[];
+  /** Starts and ends of sessions. */
+  readonly sessions: readonly SessionRecord[];
   readonly ambient: ReadonlyMap<string, AmbientStream>;
   readonly startMs: number;
   /** Absent when the process did not end in an orderly way. */
@@ -34,6 +46,8 @@ export function recordingOfProcess(recording: Recording, processPath: string): P
     process,
     exchanges: calls.filter((call): call is ExchangeRecord => call.kind === 'llm' || call.kind === 'http'),
     functions: calls.filter((call): call is FunctionCallRecord => call.kind === 'tool' || call.kind === 'observation'),
+    decisions: outsideSubstituted(calls).filter((call) => call.kind === 'decision'),
+    sessions: recording.sessions.filter((session) => session.processPath === processPath),
     ambient: readAmbient(pieces),
     startMs: process?.startMs ?? Math.min(...calls.map((call) => call.startMs), Date.now()),
     exitCode: recording.exits.find((exit) => exit.processPath === processPath)?.exitCode,

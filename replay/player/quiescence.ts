@@ -30,18 +30,27 @@ export interface QuiescenceProbe {
   busy(): boolean;
 }
 
+/** What the scheduler knows of it. */
+export interface Rest {
+  /** Calls `rested` once the program is at rest. */
+  watch(rested: () => void): void;
+}
+
+/** Is something of the program under way outside of JavaScript that will come back by itself? */
+export type ResourcesBusy = () => boolean;
+
 /** Finds out when the program can do nothing more until the player gives it something. */
-export class Quiescence {
+export class Quiescence implements Rest {
   private readonly probe: QuiescenceProbe;
-  private readonly baseline: ReadonlyMap<string, number>;
   private readonly turns: Turns;
+  private readonly resourcesBusy: ResourcesBusy;
   private watching = false;
 
   /** @param turns shared with what gives the program its events, so that both take one turn each. */
-  constructor(probe: QuiescenceProbe, turns = new Turns()) {
+  constructor(probe: QuiescenceProbe, turns = new Turns(), resourcesBusy: ResourcesBusy = processResources()) {
     this.probe = probe;
     this.turns = turns;
-    this.baseline = count(process.getActiveResourcesInfo());
+    this.resourcesBusy = resourcesBusy;
   }
 
   /** Calls `rested` once the process is at rest; one watch at a time. Holds the process alive until then. */
@@ -66,16 +75,23 @@ export class Quiescence {
   }
 
   private isBusy(): boolean {
-    if (this.probe.busy()) return true;
+    return this.probe.busy() || this.resourcesBusy();
+  }
+}
+
+/** All of the process, beyond what is there now. */
+function processResources(): ResourcesBusy {
+  const baseline = count(process.getActiveResourcesInfo());
+  return () => {
     const seen = new Map<string, number>();
     for (const name of process.getActiveResourcesInfo()) {
       if (PASSIVE.has(name)) continue;
       const n = (seen.get(name) ?? 0) + 1;
       seen.set(name, n);
-      if (n > (this.baseline.get(name) ?? 0)) return true;
+      if (n > (baseline.get(name) ?? 0)) return true;
     }
     return false;
-  }
+  };
 }
 
 function count(names: readonly string[]): Map<string, number> {

@@ -37,6 +37,8 @@ export interface ProcessReport {
   live: number;
   blocked: number;
   divergences: Divergence[];
+  /** Decisions and outcomes that differ from the recorded ones; they count as no call. */
+  statements?: Divergence[];
   stdout: { sha256: string; bytes: number } | null;
   /** Absent when the process could not begin. */
   exitCode?: number;

@@ -1,7 +1,7 @@
 import { originals } from '../../instrumentation/originals';
 import type { ReplayClock } from '../clock/replay-clock';
 import type { VirtualTimer, VirtualTimers } from '../clock/virtual-timers';
-import type { Quiescence } from './quiescence';
+import type { Rest } from './quiescence';
 
 /** Something recorded that waits for its turn: a piece of an answer, a tool's result. */
 export interface Release {
@@ -41,14 +41,15 @@ export class Scheduler {
   private readonly waiting = new Set<Release>();
   private readonly clock: ReplayClock;
   private readonly timers: VirtualTimers;
-  private readonly quiescence: Quiescence;
+  private readonly quiescence: Rest;
   private readonly firings: FiringLookup;
   private unrecordedFirings = 0;
   private looksAgain = false;
+  private drained: (() => void) | undefined;
   /** Asked at rest, before anything is released; true when it gave the program something itself. */
   atRest: () => boolean = () => false;
 
-  constructor(parts: { clock: ReplayClock; timers: VirtualTimers; quiescence: Quiescence; firings: FiringLookup }) {
+  constructor(parts: { clock: ReplayClock; timers: VirtualTimers; quiescence: Rest; firings: FiringLookup }) {
     this.clock = parts.clock;
     this.timers = parts.timers;
     this.quiescence = parts.quiescence;
@@ -69,11 +70,19 @@ export class Scheduler {
     this.quiescence.watch(() => this.step());
   }
 
+  /** Goes on until nothing recorded waits any more; timers of which the recording knows no firing stay silent. */
+  drain(): Promise<void> {
+    return new Promise((resolve) => {
+      this.drained = resolve;
+      this.wake();
+    });
+  }
+
   /** @param staysAlive something other than the player keeps the program from its end. */
   private step(staysAlive = false): void {
     if (this.atRest()) return this.wake();
     const choice = this.choose();
-    if (choice === undefined) return;
+    if (choice === undefined || (this.drained !== undefined && choice.seq === Infinity)) return this.drained?.();
     const isWeak = this.waiting.size === 0 && !this.timers.hasRefed();
     if (isWeak && !staysAlive && choice.ms > this.clock.now() + SAME_TURN_MS) return this.stepIfAlive();
     this.unrecordedFirings = choice.seq === Infinity ? this.unrecordedFirings + 1 : 0;

@@ -5,7 +5,7 @@ import type { VirtualTimers } from '../clock/virtual-timers';
 import type { ExplainContext } from './explain';
 import { resolveOverrides } from './overrides';
 import type { Override, ResolvedOverrides } from './overrides';
-import type { Divergence, DivergencePolicy, ReplayOptions, Use } from './report';
+import type { Divergence, DivergencePolicy, ProcessReport, ReplayOptions, Use } from './report';
 
 /** A debugger that is attached stops here; without one this does nothing. */
 function stopInDebugger(): void {
@@ -98,5 +98,10 @@ export class ReplayState implements ExplainContext {
 
   note(divergence: Divergence): void {
     if (this.divergences.length < 1_000) this.divergences.push(divergence);
+  }
+
+  /** What the report of a process says of its calls. */
+  report(): Pick<ProcessReport, 'used' | 'diverged' | 'live' | 'blocked' | 'divergences'> {
+    return { used: Object.fromEntries(this.used), ...this.counts, divergences: this.divergences };
   }
 }

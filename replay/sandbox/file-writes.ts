@@ -46,6 +46,7 @@ export function alwaysWritable(store: string, script: string | undefined = proce
 export function installWriteSandbox(policy: WritePolicy): void {
   const roots = policy.allowed.map(real);
   const check = (name: string, paths: unknown[]): NodeJS.ErrnoException | undefined => {
+    if (policy.applies?.() === false) return undefined;
     for (const path of paths) {
       const text = pathText(path);
       if (text === undefined || isInside(real(text), roots)) continue;

@@ -1,6 +1,8 @@
 /** Told of everything that the sandbox refuses. */
 export interface SandboxReport {
   blocked(what: string, hint: string): void;
+  /** Whether the running code is the replayed program's; all code of the process without it. */
+  applies?(): boolean;
 }
 
 /** The error that a program sees, in the shape of Node's own system errors. */

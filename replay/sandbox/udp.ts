@@ -18,8 +18,9 @@ export function installUdpSandbox(report: SandboxReport): void {
     patch(
       prototype,
       name,
-      () =>
+      (original) =>
         function (this: dgram.Socket, ...args: unknown[]) {
+          if (report.applies?.() === false) return original?.apply(this, args);
           const error = refusal(name, `udp ${name}`);
           report.blocked(`UDP ${name}`, 'A replay makes no live call of any kind.');
           const callback = args.at(-1);

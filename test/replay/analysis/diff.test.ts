@@ -84,3 +84,20 @@ test('a key named __proto__ or constructor is compared like any other', () => {
     '/response/result/constructor',
   ]);
 });
+
+test('another decision or observation makes logs unequal, another time of it does not', () => {
+  const at = (year: number): string => `${year}-01-01T00:00:00.000Z`;
+  const make = (year: number, to: string, stock: number): ExecutionLog =>
+    log([tool('a', {}, 1)], {
+      decisions: [{ timestamp: at(year), name: 'route', data: { to } }],
+      observations: [{ timestamp: at(year), key: 'stock', value: stock }],
+    });
+  expect(diffLogs(make(2026, 'billing', 1), make(2027, 'billing', 1))).toMatchObject({ equal: true, log: [] });
+  expect(diffLogs(make(2026, 'billing', 1), make(2026, 'sales', 2))).toMatchObject({
+    equal: false,
+    log: [
+      { path: '/observations/0/value', a: 1, b: 2 },
+      { path: '/decisions/0/data/to', a: 'billing', b: 'sales' },
+    ],
+  });
+});

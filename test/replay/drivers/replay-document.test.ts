@@ -1,10 +1,6 @@
 import type { CallRecord, Recording } from '../../../instrumentation/schema/records';
-import {
-  buildReplayDocument,
-  countedCalls,
-  replayExitCode,
-  summaryLine,
-} from '../../../replay/drivers/replay-document';
+import { buildReplayDocument, replayExitCode, summaryLine } from '../../../replay/drivers/replay-document';
+import { countedCalls } from '../../../replay/player/counted-calls';
 import type { ReplayFacts } from '../../../replay/drivers/replay-document';
 import type { ProcessReport } from '../../../replay/player/report';
 

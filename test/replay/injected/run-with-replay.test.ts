@@ -116,7 +116,6 @@ test('a log is loaded from a file', async () => {
 });
 
 test.each([
-  ['an agent without parameters', { agent: () => undefined }, 'USAGE'],
   ['no agent', { agent: undefined }, 'USAGE'],
   ['a misspelt assertion', { agent: retention, assertion: { type: 'tool_call_presnt' } }, 'ASSERTION_INVALID'],
   ['a policy that needs a command', { agent: retention, onDivergence: 'live-from-here' }, 'UNKNOWN_POLICY'],
