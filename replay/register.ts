@@ -113,7 +113,7 @@ export function endReplay(replay: Replay, conclude: (report: ProcessReport, exit
   process.on('exit', (code) => {
     const digests = replay.output.digests();
     replay.recorder.close({ exitCode: code, ...digests });
-    const own = conclude(replay.report(digests.stdout), code);
+    const own = conclude({ ...replay.report(digests.stdout), exitCode: code }, code);
     if (own !== code) process.exitCode = own;
   });
 }

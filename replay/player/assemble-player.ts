@@ -96,6 +96,7 @@ export function assemblePlayer(parts: PlayerParts): Player {
   });
   exchanges.network = network;
   scheduler.atRest = () => exchanges.assignWave();
+  scheduler.holdsProcess = () => exchanges.holdsProcess;
   return { clock, timers, state, statements, scheduler, exchanges, gate, network };
 }
 

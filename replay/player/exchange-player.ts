@@ -4,7 +4,7 @@ import type { Scope } from '../../instrumentation/context';
 import { originals } from '../../instrumentation/originals';
 import { describeExchange } from '../../instrumentation/providers/describe';
 import type { ExchangeRecord, HeaderList, WireRequest } from '../../instrumentation/schema/records';
-import type { ConnectTarget, ConnectVerdict, IncomingCall, VirtualNetwork } from '../network/virtual-network';
+import type { ConnectTarget, ConnectVerdict, IncomingCall, Responder, VirtualNetwork } from '../network/virtual-network';
 import { answerDivergence, answerReleases } from './answers';
 import type { AnswerPiece } from './answers';
 import { overriddenExchange } from './overridden-exchange';
@@ -65,6 +65,8 @@ export class ExchangePlayer implements ExchangeCorrelator {
   private readonly pending = new Map<string, Started>();
   /** Connections that wait for the call that made them. */
   private readonly connecting = new Set<{ readonly origin: string; decide(): void }>();
+  /** Answers that have begun and not ended. */
+  private readonly open = new Set<Responder>();
   private wave: WaitingCall[] = [];
   private liveCalls = 0;
 
@@ -79,6 +81,12 @@ export class ExchangePlayer implements ExchangeCorrelator {
       if (originals.performanceNow() - sinceMs < ON_ITS_WAY_MS) return true;
     }
     return false;
+  }
+
+  /** The socket of an answer that has not ended would keep the program alive. */
+  get holdsProcess(): boolean {
+    for (const responder of this.open) if (responder.closed) this.open.delete(responder);
+    return this.open.size > 0;
   }
 
   ended(id: string): void {
@@ -247,6 +255,7 @@ export class ExchangePlayer implements ExchangeCorrelator {
   private play(pieces: readonly AnswerPiece[], record: ExchangeRecord, call: WaitingCall): void {
     const { scheduler } = this.parts;
     const { responder } = call.incoming;
+    this.open.add(responder);
     const next = (index: number): void => {
       const piece = pieces[index];
       if (piece === undefined || responder.closed) return;

@@ -48,6 +48,8 @@ export class Scheduler {
   private drained: (() => void) | undefined;
   /** Asked at rest, before anything is released; true when it gave the program something itself. */
   atRest: () => boolean = () => false;
+  /** Something that the program waits for would keep it alive, though nothing of it is left to give. */
+  holdsProcess: () => boolean = () => false;
 
   constructor(parts: { clock: ReplayClock; timers: VirtualTimers; quiescence: Rest; firings: FiringLookup }) {
     this.clock = parts.clock;
@@ -83,8 +85,7 @@ export class Scheduler {
     if (this.atRest()) return this.wake();
     const choice = this.choose();
     if (choice === undefined || (this.drained !== undefined && choice.seq === Infinity)) return this.drained?.();
-    const isWeak = this.waiting.size === 0 && !this.timers.hasRefed();
-    if (isWeak && !staysAlive && choice.ms > this.clock.now() + SAME_TURN_MS) return this.stepIfAlive();
+    if (!staysAlive && !this.isHeld() && choice.ms > this.clock.now() + SAME_TURN_MS) return this.stepIfAlive();
     this.unrecordedFirings = choice.seq === Infinity ? this.unrecordedFirings + 1 : 0;
     if (this.unrecordedFirings > MAX_UNRECORDED_FIRINGS) {
       this.clock.goLive();
@@ -114,6 +115,10 @@ export class Scheduler {
     originals.setTimeout(look, LIFE_SIGN_MS).unref();
   }
 
+  private isHeld(): boolean {
+    return this.waiting.size > 0 || this.timers.hasRefed() || this.holdsProcess();
+  }
+
   private give(choice: Choice): void {
     if (choice.kind === 'release') {
       this.waiting.delete(choice.release);
@@ -141,7 +146,7 @@ export class Scheduler {
         best = { kind: 'timer', timer, ...firing };
       if (earliest === undefined || timer.dueMs < earliest.dueMs) earliest = timer;
     }
-    if (best !== undefined || earliest === undefined || !this.timers.hasRefed()) return best;
+    if (best !== undefined || earliest === undefined || !this.isHeld()) return best;
     return { kind: 'timer', timer: earliest, seq: Infinity, ms: earliest.dueMs };
   }
 }
