@@ -4,7 +4,13 @@ import type { Scope } from '../../instrumentation/context';
 import { originals } from '../../instrumentation/originals';
 import { describeExchange } from '../../instrumentation/providers/describe';
 import type { ExchangeRecord, HeaderList, WireRequest } from '../../instrumentation/schema/records';
-import type { ConnectTarget, ConnectVerdict, IncomingCall, Responder, VirtualNetwork } from '../network/virtual-network';
+import type {
+  ConnectTarget,
+  ConnectVerdict,
+  IncomingCall,
+  Responder,
+  VirtualNetwork,
+} from '../network/virtual-network';
 import { answerDivergence, answerReleases } from './answers';
 import type { AnswerPiece } from './answers';
 import { overriddenExchange } from './overridden-exchange';
