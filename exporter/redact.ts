@@ -76,7 +76,12 @@ export function createRedactor({ config, custom = loadCustom(config) }: Redactor
     text: (text) => option(clean(text, { place: 'argv' }), tokens),
     argv: (argv) =>
       argv.map((arg, i) => (SECRET_OPTION_NAME.test(argv[i - 1] ?? '') ? tokens(arg) : redactor.text(arg))),
-    record: (record) => redactRecord(record, redactor, (text) => clean(text, { place: 'attribute' })),
+    record: (record) =>
+      redactRecord(record, {
+        redactor,
+        text: (text) => clean(text, { place: 'attribute' }),
+        hasOwnRules: own !== undefined,
+      }),
   };
   return redactor;
 }
@@ -143,12 +148,28 @@ function redactResponse(
   return { ...response, headers, chunks };
 }
 
-function redactRecord<R extends CallRecord>(record: R, redactor: Redactor, text: (text: string) => string): R {
+interface RecordRules {
+  readonly redactor: Redactor;
+  readonly text: (text: string) => string;
+  readonly hasOwnRules: boolean;
+}
+
+function redactRecord<R extends CallRecord>(record: R, { redactor, text, hasOwnRules }: RecordRules): R {
   const fields: Record<string, unknown> = {};
   const call: CallRecord = record;
+  let isViewClean = false;
   if (call.kind === 'llm' || call.kind === 'http') {
-    fields['request'] = redactor.request(call.request);
-    if (call.response !== undefined) fields['response'] = redactor.response(call.response, call.request);
+    const request = redactor.request(call.request);
+    const response = call.response && redactor.response(call.response, call.request);
+    fields['request'] = request;
+    if (response !== undefined) fields['response'] = response;
+    // The view is made of the bodies: what was not found in them is not in it either.
+    isViewClean =
+      !hasOwnRules &&
+      call.error === undefined &&
+      request.body === call.request.body &&
+      request.url === call.request.url &&
+      response?.chunks === call.response?.chunks;
   } else {
     for (const name of ['args', 'result', 'thrown', 'value', 'data'] as const) {
       const value = (call as unknown as Record<string, unknown>)[name];
@@ -156,7 +177,7 @@ function redactRecord<R extends CallRecord>(record: R, redactor: Redactor, text:
     }
   }
   if (call.error !== undefined) fields['error'] = { ...call.error, message: text(call.error.message) };
-  if (call.attributes !== undefined) {
+  if (call.attributes !== undefined && !isViewClean) {
     fields['attributes'] = Object.fromEntries(
       Object.entries(call.attributes).map(([key, value]) => [
         key,

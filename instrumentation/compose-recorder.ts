@@ -19,6 +19,7 @@ import { OutputDigests } from './output-digest';
 import { CLAIMS_VARIABLE, makeClaims } from './process-claim';
 import { processFacts, realNow } from './process-facts';
 import { capturesContent, describeExchange } from './providers/describe';
+import { GrowingBodies } from './providers/growing-bodies';
 import { Recorder } from './recorder';
 import type { ExchangeCorrelator, HostSpans, RecorderClock } from './recorder-options';
 import { Runtime, setActiveRuntime } from './runtime';
@@ -86,7 +87,9 @@ export function composeRecorder(composition: Composition): Composed {
       installTimerObserver(recordingTimers(recorder));
       noteTemporaryNames(recordingDraws(recorder));
     } else replay.timers(recorder);
-    installTaps(recorder, (place, error) => diagnostics.failed(place, error));
+    installTaps(recorder, (place, error) => diagnostics.failed(place, error), {
+      whileLoading: () => recorder.internalReads.listenWhileLoading(),
+    });
   });
   const runtime = new Runtime(recorder, composition.gate);
   setActiveRuntime(runtime);
@@ -152,9 +155,12 @@ function factsOf(
 
 /** A finished exchange that a provider recognises becomes an LLM call with its view for people. */
 export function callDescriber(content: boolean): (record: CallRecord) => CallRecord {
+  const kept = new GrowingBodies();
   return (record) => {
     if (record.kind !== 'http') return record;
-    const described = describeExchange(record.request, record.response, { outcome: record.outcome, content });
+    const { request, response, outcome } = record;
+    const bodies = { kept, key: `${record.sessionId}\n${request.url}` };
+    const described = describeExchange(request, response, { outcome, content, bodies });
     if (described === undefined) return record;
     return {
       ...record,

@@ -15,17 +15,19 @@ const MAX_TEXT = 256;
 
 /** Keeps of a list of candidates what may be an attribute; short texts are cut, the content attributes are bounded already. */
 export function attributes(fields: Readonly<Record<string, unknown>>): Record<string, AttributeValue> {
-  const kept: [string, AttributeValue][] = [];
-  for (const [name, value] of Object.entries(fields)) {
-    if (typeof value === 'string' && value !== '')
-      kept.push([name, CONTENT_ATTRIBUTES.has(name) ? value : cutText(value, MAX_TEXT)]);
-    else if (typeof value === 'boolean' || asNumber(value) !== undefined) kept.push([name, value as boolean | number]);
+  const kept: Record<string, AttributeValue> = {};
+  // The names are ours, so none of them means anything to an object.
+  for (const name in fields) {
+    const value = fields[name];
+    if (value === undefined || value === '') continue;
+    if (typeof value === 'string') kept[name] = CONTENT_ATTRIBUTES.has(name) ? value : cutText(value, MAX_TEXT);
+    else if (typeof value === 'boolean' || asNumber(value) !== undefined) kept[name] = value as boolean | number;
     else if (Array.isArray(value)) {
       const texts = value.filter((item) => typeof item === 'string').slice(0, 16);
-      if (texts.length > 0) kept.push([name, texts.map((text) => cutText(text, MAX_TEXT))]);
+      if (texts.length > 0) kept[name] = texts.map((text) => cutText(text, MAX_TEXT));
     }
   }
-  return Object.fromEntries(kept);
+  return kept;
 }
 
 /** The attributes that every provider has in common, from fields that all three formats spell alike. */
