@@ -24,7 +24,7 @@ import { Recorder } from './recorder';
 import type { ExchangeCorrelator, HostSpans, RecorderClock } from './recorder-options';
 import { Runtime, setActiveRuntime } from './runtime';
 import { installTaps } from './taps/registry';
-import type { CallRecord, RecordSink } from './schema/records';
+import type { CallRecord, ExchangeRecord, RecordSink } from './schema/records';
 
 /** What differs between recording and a replay that is itself recorded. */
 export interface Composition {
@@ -153,6 +153,8 @@ function factsOf(
   };
 }
 
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
 /** A finished exchange that a provider recognises becomes an LLM call with its view for people. */
 export function callDescriber(content: boolean): (record: CallRecord) => CallRecord {
   const kept = new GrowingBodies();
@@ -162,12 +164,12 @@ export function callDescriber(content: boolean): (record: CallRecord) => CallRec
     const bodies = { kept, key: `${record.sessionId}\n${request.url}` };
     const described = describeExchange(request, response, { outcome, content, bodies });
     if (described === undefined) return record;
-    return {
-      ...record,
-      kind: 'llm',
+    // The record is the recorder's own and has been shown to nobody; a copy of it would cost more than its view.
+    return Object.assign(record as Mutable<ExchangeRecord>, {
+      kind: 'llm' as const,
       provider: described.provider.id,
       name: described.spanName,
-      attributes: { ...described.view, ...record.attributes },
-    };
+      attributes: Object.assign(described.view, record.attributes),
+    });
   };
 }
