@@ -15,6 +15,7 @@ import type { Diagnostics } from './diagnostics';
 import { createFilter } from './exclusions';
 import { installHooks } from './install-hooks';
 import { IdSource } from './ids';
+import { InboundSessions } from './inbound-sessions';
 import { OutputDigests } from './output-digest';
 import { CLAIMS_VARIABLE, makeClaims } from './process-claim';
 import { processFacts, realNow } from './process-facts';
@@ -23,6 +24,7 @@ import { GrowingBodies } from './providers/growing-bodies';
 import { Recorder } from './recorder';
 import type { ExchangeCorrelator, HostSpans, RecorderClock } from './recorder-options';
 import { Runtime, setActiveRuntime } from './runtime';
+import { installInboundHttp } from './taps/inbound-http';
 import { installTaps } from './taps/registry';
 import type { CallRecord, ExchangeRecord, RecordSink } from './schema/records';
 
@@ -87,9 +89,11 @@ export function composeRecorder(composition: Composition): Composed {
       installTimerObserver(recordingTimers(recorder));
       noteTemporaryNames(recordingDraws(recorder));
     } else replay.timers(recorder);
-    installTaps(recorder, (place, error) => diagnostics.failed(place, error), {
-      whileLoading: () => recorder.internalReads.listenWhileLoading(),
-    });
+    const onFailure = (place: string, error: unknown): void => diagnostics.failed(place, error);
+    installTaps(recorder, onFailure, { whileLoading: () => recorder.internalReads.listenWhileLoading() });
+    const { session } = config.file;
+    if (session?.header !== undefined || session?.body !== undefined)
+      installInboundHttp(new InboundSessions(recorder, session), onFailure);
   });
   const runtime = new Runtime(recorder, composition.gate);
   setActiveRuntime(runtime);
