@@ -45,15 +45,13 @@ export async function end() { agent.server.close(); provider.server.close(); }
 export { agent, customer, listen };
 `;
 
-const EXCLUDED = { exclude: { routes: ['/chat', '/crash'] } };
-
 describe('a server whose configuration names the conversation of a request', () => {
   const installed = new InstalledPrograms({ 'server.mjs': SERVER });
   afterAll(() => installed.remove());
 
   async function logsOf(program: string, session: object): Promise<Map<string, ExecutionLog>> {
     installed.write({
-      'reenact.config.json': JSON.stringify({ session, ...EXCLUDED }),
+      'reenact.config.json': JSON.stringify({ session }),
       'app.mjs': `import { customer, end, agent, listen } from './server.mjs';\n${program}\nawait end();`,
     });
     const ended = await installed.record(['app.mjs']);
@@ -62,7 +60,9 @@ describe('a server whose configuration names the conversation of a request', () 
   }
 
   const asked = (log: ExecutionLog | undefined): unknown[] =>
-    (log?.turns ?? []).map(({ request }) => (request['messages'] as { content: string }[])[0]?.content);
+    (log?.turns ?? [])
+      .filter(({ type }) => type === 'llm_call')
+      .map(({ request }) => (request['messages'] as { content: string }[])[0]?.content);
 
   it('keeps 50 conversations at a time apart, by a header', async () => {
     const logs = await logsOf(
