@@ -3,39 +3,16 @@ import type * as http from 'node:http';
 import type { Scope } from './context';
 import type { OpenCall, Recorder } from './recorder';
 import { GAP_ATTRIBUTE } from './schema/attributes';
+import { INBOUND } from './schema/inbound';
+import type { InboundAnswer, InboundArgs } from './schema/inbound';
 import type { Outcome } from './schema/records';
 import { encodeTyped } from './schema/typed-json';
-
-/** What the key of the observation that an inbound request is recorded as begins with. */
-export const INBOUND = 'inbound ';
-
-/** On the socket of a request that a replay sends again: the span id of the recorded one. */
-export const RESENT = Symbol.for('reenact.resent-request');
 
 /** Bytes of a body that are kept; a request beyond it cannot be sent again. */
 const MAX_BODY_BYTES = 1024 * 1024;
 
 /** Headers whose values are credentials; a replay sends the request without them. */
 const CREDENTIAL = /^(?:proxy-)?authorization$|^cookie$|key$|token|secret|signature/i;
-
-/** What a server was asked, as the arguments of the observation. */
-export interface InboundArgs {
-  readonly method: string;
-  /** Path and query. */
-  readonly url: string;
-  readonly headers: readonly (readonly [string, string])[];
-  readonly body: Buffer | string;
-  /** Port of the server, and address of the client, where the connection had such. */
-  readonly port?: number;
-  readonly from?: string;
-}
-
-/** What it answered. */
-export interface InboundAnswer {
-  readonly status: number;
-  readonly bytes: number;
-  readonly sha256: string;
-}
 
 /** One inbound request: an observation of the world outside, whose value is what the program made of it. */
 export class InboundRequest implements OpenCall {

@@ -1,7 +1,8 @@
 import type * as http from 'node:http';
 import type { Scope } from './context';
-import { InboundRequest, RESENT } from './inbound-requests';
-import type { InboundAnswer } from './inbound-requests';
+import { InboundRequest } from './inbound-requests';
+import { RESENT } from './schema/inbound';
+import type { InboundAnswer } from './schema/inbound';
 import type { Recorder } from './recorder';
 
 /** Where an inbound request names its conversation. */
