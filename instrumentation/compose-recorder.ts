@@ -13,6 +13,7 @@ import { installChildInheritance } from './child-processes';
 import type { Config } from './config';
 import type { Diagnostics } from './diagnostics';
 import { createFilter } from './exclusions';
+import { InboundSessions } from './inbound-sessions';
 import { installHooks } from './install-hooks';
 import { IdSource } from './ids';
 import { OutputDigests } from './output-digest';
@@ -22,6 +23,7 @@ import { capturesContent, describeExchange } from './providers/describe';
 import { Recorder } from './recorder';
 import type { ExchangeCorrelator, HostSpans, RecorderClock } from './recorder-options';
 import { Runtime, setActiveRuntime } from './runtime';
+import { installInboundHttp } from './taps/inbound-http';
 import { installTaps } from './taps/registry';
 import type { CallRecord, RecordSink } from './schema/records';
 
@@ -86,7 +88,11 @@ export function composeRecorder(composition: Composition): Composed {
       installTimerObserver(recordingTimers(recorder));
       noteTemporaryNames(recordingDraws(recorder));
     } else replay.timers(recorder);
-    installTaps(recorder, (place, error) => diagnostics.failed(place, error));
+    const onFailure = (place: string, error: unknown): void => diagnostics.failed(place, error);
+    installTaps(recorder, onFailure);
+    const { session } = config.file;
+    if (session?.header !== undefined || session?.body !== undefined)
+      installInboundHttp(new InboundSessions(recorder, session), onFailure);
   });
   const runtime = new Runtime(recorder, composition.gate);
   setActiveRuntime(runtime);

@@ -1,0 +1,83 @@
+import type { Scope } from './context';
+import type { Recorder } from './recorder';
+
+/** Where an inbound request names its conversation. */
+export interface InboundSettings {
+  readonly header?: string;
+  /** JSON Pointer into the request's JSON body. */
+  readonly body?: string;
+}
+
+/** As every id that stands on a span. */
+const MAX_ID = 256;
+
+/** A body may hold any string; paths of scopes are made of well-formed ones. */
+const LONE_SURROGATE = /\p{Surrogate}/gu;
+
+/** The sessions of a server: one for each inbound request that names its conversation. */
+export class InboundSessions {
+  readonly settings: InboundSettings;
+  private readonly recorder: Recorder;
+
+  constructor(recorder: Recorder, settings: InboundSettings) {
+    this.recorder = recorder;
+    this.settings = settings;
+  }
+
+  open(): InboundSession {
+    return new InboundSession(this.recorder, this.settings);
+  }
+}
+
+/**
+ * One inbound request. Until its conversation is known its calls are the process's own, as if it had no session; from
+ * then on, in all code that it has set off, they are the conversation's.
+ */
+export class InboundSession {
+  isNamed = false;
+  private readonly recorder: Recorder;
+  private readonly settings: InboundSettings;
+  private readonly scope: Scope;
+
+  constructor(recorder: Recorder, settings: InboundSettings) {
+    this.recorder = recorder;
+    this.settings = settings;
+    this.scope = { ...recorder.scopes.current() };
+  }
+
+  run<T>(fn: () => T): T {
+    return this.recorder.scopes.run(this.scope, fn);
+  }
+
+  name(id: string | undefined): void {
+    const trimmed = id?.trim().slice(0, MAX_ID).replace(LONE_SURROGATE, '\ufffd');
+    if (this.isNamed || trimmed === undefined || trimmed === '') return;
+    this.isNamed = true;
+    // The object itself is what the asynchronous context holds.
+    Object.assign(this.scope, { random: undefined, agentId: undefined }, this.recorder.openSession({ id: trimmed }));
+  }
+
+  nameByBody(body: Buffer): void {
+    let value: unknown;
+    try {
+      value = JSON.parse(body.toString('utf8'));
+    } catch {
+      // The program's own parser says what is wrong with it; the request stays without a session.
+      return;
+    }
+    for (const step of (this.settings.body ?? '').split('/').slice(1)) {
+      const key = step.replaceAll('~1', '/').replaceAll('~0', '~');
+      if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return;
+      value = (value as Record<string, unknown>)[key];
+    }
+    if (typeof value === 'string' || typeof value === 'number') this.name(String(value));
+  }
+
+  /** The connection has let go of the answer. */
+  end(status: number): void {
+    if (!this.isNamed) return;
+    const { session } = this.scope;
+    if (status >= 500) session.failure ??= `HTTP ${status}`;
+    this.recorder.options.diagnostics.guard('end of a session', () => this.recorder.endSession(session));
+  }
+}
