@@ -21,21 +21,40 @@ export function requestFrame(resource: OtlpResource): { head: string; tail: stri
   };
 }
 
-/** Builds request bodies and reads answers in the configured protocol. */
+/**
+ * Builds request bodies and reads answers in the configured protocol. Without one it is JSON, for the text of a span is
+ * made anyway, and protobuf once a receiver has refused that.
+ */
 export class OtlpBodies {
   private proto: OtlpProto | undefined;
+  private isJson: boolean;
+  private readonly isGiven: boolean;
 
-  constructor(private readonly protocol: Config['otlp']['protocol']) {}
+  constructor(protocol: Config['otlp']['protocol']) {
+    this.isJson = protocol !== 'http/protobuf';
+    this.isGiven = protocol !== undefined;
+  }
+
+  get contentType(): string {
+    return this.isJson ? 'application/json' : 'application/x-protobuf';
+  }
+
+  /** The receiver takes no such content; true when there is another that may be tried. */
+  refused(): boolean {
+    if (this.isGiven || !this.isJson) return false;
+    this.isJson = false;
+    return true;
+  }
 
   /** What of a span is kept until it is sent. */
   keep(span: OtlpSpan, text: string): OtlpSpan | string {
-    return this.protocol === 'http/json' ? text : span;
+    return this.isJson ? text : span;
   }
 
   /** The body of one request. The spans share one resource. */
   build(spans: readonly WaitingSpan[]): Uint8Array {
     const resource = spans[0]?.resource ?? { attributes: [] };
-    if (this.protocol === 'http/json') {
+    if (this.isJson) {
       const { head, tail } = requestFrame(resource);
       const texts = spans.map(({ span }) => (typeof span === 'string' ? span : JSON.stringify(span)));
       return Buffer.from(head + texts.join(',') + tail);

@@ -7,6 +7,8 @@ import type { Config } from '../instrumentation/config';
 export type PostResult =
   | { readonly kind: 'ok'; readonly rejected: number; readonly message?: string }
   | { readonly kind: 'too-large' }
+  /** Not this content type. */
+  | { readonly kind: 'unsupported'; readonly message: string }
   | { readonly kind: 'refused'; readonly message: string }
   | { readonly kind: 'retry'; readonly message: string; readonly afterMs?: number };
 
@@ -18,6 +20,7 @@ export interface OtlpClientOptions {
   /** Reads the body of a 200 answer. */
   readonly partialSuccess: (body: Buffer, contentType: string) => { rejectedSpans: number; errorMessage: string };
   readonly now: () => number;
+  readonly contentType: () => string;
 }
 
 /** Captured when the package loads, before any tap or replay replaces them. */
@@ -40,10 +43,6 @@ export class OtlpClient {
     this.url = new URL(options.otlp.url ?? '');
     const Agent = this.url.protocol === 'https:' ? transports.HttpsAgent : transports.HttpAgent;
     this.agent = new Agent({ keepAlive: true, maxSockets: 2 });
-  }
-
-  get contentType(): string {
-    return this.options.otlp.protocol === 'http/json' ? 'application/json' : 'application/x-protobuf';
   }
 
   /** While on, posts under way keep the process alive. */
@@ -108,7 +107,7 @@ export class OtlpClient {
     return {
       'user-agent': 'reenact',
       ...this.options.otlp.headers,
-      'content-type': this.contentType,
+      'content-type': this.options.contentType(),
       'content-length': length,
       ...(this.options.otlp.compression === 'gzip' && { 'content-encoding': 'gzip' }),
     };
@@ -131,6 +130,7 @@ export class OtlpClient {
     const text = body.toString('latin1', 0, 300);
     if (status === 413 || (status === 400 && /too large|exceeds|larger than/i.test(text))) return { kind: 'too-large' };
     const message = `HTTP ${status} ${text}`.trim();
+    if (status === 415) return { kind: 'unsupported', message };
     if (!RETRYABLE.includes(status)) return { kind: 'refused', message };
     const afterMs = retryAfter(response.headers['retry-after'], this.options.now());
     return { kind: 'retry', message, ...(afterMs !== undefined && { afterMs }) };

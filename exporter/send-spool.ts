@@ -49,6 +49,7 @@ export async function sendSpool(
     untracked,
     timers,
     now,
+    contentType: () => bodies.contentType,
     partialSuccess: (body, type) => bodies.answer(body, type),
   });
   const end = now() + deadlineMs;

@@ -145,6 +145,7 @@ class LocalFirstSink implements LocalSink {
       untracked,
       timers,
       now: this.now,
+      contentType: () => this.bodies.contentType,
       partialSuccess: (body, type) => this.bodies.answer(body, type),
     });
     const spool = this.spool && openSpoolAccess(path, (error) => diag.failed('local store', error));

@@ -170,6 +170,8 @@ export class SpanSender {
       this.forget(batch);
       return true;
     }
+    if (result.kind === 'unsupported')
+      return this.options.bodies.refused() ? this.send(batch, timeoutMs) : this.wait({ ...result, kind: 'refused' });
     return this.wait(result);
   }
 

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, openSync, readFileSync, writeSync } from 'node:fs';
 import { readFileLines } from './line-reader';
 import type { OtlpResource, OtlpSpan } from './otlp';
 import type { WaitingSpan } from './otlp-body';
@@ -6,7 +6,7 @@ import { SENT_END } from './store-paths';
 import type { SpoolAccess } from './span-sender';
 
 /** Captured when the package loads; a replay replaces functions of `fs`. */
-const fs = { readFileSync, writeFileSync };
+const fs = { closeSync, openSync, readFileSync, writeSync };
 
 /** Access to one spool file and its note of what was sent; `failed` is told of notes that cannot be written. */
 export function openSpoolAccess(path: string, failed: (error: unknown) => void): SpoolAccess {
@@ -15,13 +15,23 @@ export function openSpoolAccess(path: string, failed: (error: unknown) => void):
     read: (maxBytes) => readWaiting(path, access.sent, maxBytes),
     save: () => {
       try {
-        fs.writeFileSync(path + SENT_END, String(access.sent), { mode: 0o600 });
+        writeSent(path, access.sent);
       } catch (error) {
         failed(error);
       }
     },
   };
   return access;
+}
+
+/** Written over what was there: the number only grows, and to cut a file first costs some file systems milliseconds. */
+function writeSent(path: string, sent: number): void {
+  const fd = fs.openSync(path + SENT_END, constants.O_CREAT | constants.O_WRONLY | (constants.O_NOFOLLOW ?? 0), 0o600);
+  try {
+    fs.writeSync(fd, String(sent), 0);
+  } finally {
+    fs.closeSync(fd);
+  }
 }
 
 /** Bytes of a spool file that were sent; `undefined` when its process had no endpoint. */

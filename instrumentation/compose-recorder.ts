@@ -20,12 +20,13 @@ import { OutputDigests } from './output-digest';
 import { CLAIMS_VARIABLE, makeClaims } from './process-claim';
 import { processFacts, realNow } from './process-facts';
 import { capturesContent, describeExchange } from './providers/describe';
+import { GrowingBodies } from './providers/growing-bodies';
 import { Recorder } from './recorder';
 import type { ExchangeCorrelator, HostSpans, RecorderClock } from './recorder-options';
 import { Runtime, setActiveRuntime } from './runtime';
 import { installInboundHttp } from './taps/inbound-http';
 import { installTaps } from './taps/registry';
-import type { CallRecord, RecordSink } from './schema/records';
+import type { CallRecord, ExchangeRecord, RecordSink } from './schema/records';
 
 /** What differs between recording and a replay that is itself recorded. */
 export interface Composition {
@@ -89,7 +90,7 @@ export function composeRecorder(composition: Composition): Composed {
       noteTemporaryNames(recordingDraws(recorder));
     } else replay.timers(recorder);
     const onFailure = (place: string, error: unknown): void => diagnostics.failed(place, error);
-    installTaps(recorder, onFailure);
+    installTaps(recorder, onFailure, { whileLoading: () => recorder.internalReads.listenWhileLoading() });
     const { session } = config.file;
     if (session?.header !== undefined || session?.body !== undefined)
       installInboundHttp(new InboundSessions(recorder, session), onFailure);
@@ -156,18 +157,23 @@ function factsOf(
   };
 }
 
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
 /** A finished exchange that a provider recognises becomes an LLM call with its view for people. */
 export function callDescriber(content: boolean): (record: CallRecord) => CallRecord {
+  const kept = new GrowingBodies();
   return (record) => {
     if (record.kind !== 'http') return record;
-    const described = describeExchange(record.request, record.response, { outcome: record.outcome, content });
+    const { request, response, outcome } = record;
+    const bodies = { kept, key: `${record.sessionId}\n${request.url}` };
+    const described = describeExchange(request, response, { outcome, content, bodies });
     if (described === undefined) return record;
-    return {
-      ...record,
-      kind: 'llm',
+    // The record is the recorder's own and has been shown to nobody; a copy of it would cost more than its view.
+    return Object.assign(record as Mutable<ExchangeRecord>, {
+      kind: 'llm' as const,
       provider: described.provider.id,
       name: described.spanName,
-      attributes: { ...described.view, ...record.attributes },
-    };
+      attributes: Object.assign(described.view, record.attributes),
+    });
   };
 }

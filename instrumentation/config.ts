@@ -53,7 +53,8 @@ export interface Config {
   readonly otlp: {
     /** Full URL of the traces endpoint; undefined: local file only. */
     readonly url: string | undefined;
-    readonly protocol: 'http/json' | 'http/protobuf';
+    /** Undefined: JSON, and protobuf for a receiver that takes none. */
+    readonly protocol: 'http/json' | 'http/protobuf' | undefined;
     readonly headers: Readonly<Record<string, string>>;
     readonly timeoutMs: number;
     readonly compression: 'none' | 'gzip';
@@ -149,7 +150,7 @@ function readOtlp(env: Env): Config['otlp'] {
   const compression = env['OTEL_EXPORTER_OTLP_TRACES_COMPRESSION'] || env['OTEL_EXPORTER_OTLP_COMPRESSION'];
   return {
     url: off ? undefined : own || (shared ? `${shared.replace(/\/+$/, '')}/v1/traces` : undefined),
-    protocol: protocol === 'http/json' ? 'http/json' : 'http/protobuf',
+    protocol: protocol === 'http/json' || protocol === 'http/protobuf' ? protocol : undefined,
     headers: {
       ...parsePairs(env['OTEL_EXPORTER_OTLP_HEADERS']),
       ...parsePairs(env['OTEL_EXPORTER_OTLP_TRACES_HEADERS']),

@@ -53,6 +53,8 @@ export class ScopeStorage {
   private readonly storage = new AsyncLocalStorage<Scope | 'untracked'>();
   private readonly root: Scope;
   private readonly outside: Scope | 'untracked';
+  /** Synchronous work of ours under way. */
+  private unseenWork = 0;
 
   /** @param isolated only what runs in a scope is ours: everything else of the process counts as untracked. */
   constructor(root: Scope, isolated = false) {
@@ -66,7 +68,7 @@ export class ScopeStorage {
   }
 
   isUntracked(): boolean {
-    return (this.storage.getStore() ?? this.outside) === 'untracked';
+    return this.unseenWork > 0 || (this.storage.getStore() ?? this.outside) === 'untracked';
   }
 
   run<T>(scope: Scope, fn: () => T): T {
@@ -75,5 +77,18 @@ export class ScopeStorage {
 
   untracked<T>(fn: () => T): T {
     return this.storage.run('untracked', fn);
+  }
+
+  /**
+   * Hides what `fn` does before it returns. For our own work: an asynchronous context, once there is one, makes every
+   * promise of the program dearer on Node 20 and 22.
+   */
+  unseen<T>(fn: () => T): T {
+    this.unseenWork += 1;
+    try {
+      return fn();
+    } finally {
+      this.unseenWork -= 1;
+    }
   }
 }

@@ -76,7 +76,7 @@ export class ExchangeInProgress implements ExchangeRecorder {
   end(outcome: Outcome, error?: RecordedError): void {
     if (this.ended) return;
     this.ended = true;
-    if (this.info.transport === 'undici') this.recorder.internalReads.expect();
+    if (this.info.transport === 'undici') this.recorder.internalReads.expect(this.mayHaveBody());
     this.recorder.options.correlator?.ended(this.spanId);
     this.recorder.options.diagnostics.guard('end of an exchange', () => this.finish(outcome, error));
   }
@@ -127,6 +127,12 @@ export class ExchangeInProgress implements ExchangeRecorder {
       originals.queueMicrotask(() => (this.burstSeq = undefined));
     }
     return this.burstSeq;
+  }
+
+  /** Fetch gives an answer without one no stream (https://fetch.spec.whatwg.org/#null-body-status). */
+  private mayHaveBody(): boolean {
+    const status = this.head?.status;
+    return status !== undefined && status !== 204 && status !== 205 && status !== 304 && this.info.method !== 'HEAD';
   }
 
   private take(bytes: Uint8Array): boolean {

@@ -71,8 +71,8 @@ function startRecording(config: Config): void {
   const diagnostics = new Diagnostics(config.debug);
   diagnostics.guard('start', () => {
     const redactor = createRedactor({ config });
-    const untracked = <T>(fn: () => T): T => composed.recorder.scopes.untracked(fn);
-    const sink = createSink(config, { diagnostics, untracked });
+    const unseen = <T>(fn: () => T): T => composed.recorder.scopes.unseen(fn);
+    const sink = createSink(config, { diagnostics, untracked: unseen });
     const composed = composeRecorder({
       config,
       diagnostics,
@@ -81,10 +81,11 @@ function startRecording(config: Config): void {
       sink,
       redact: redactor.record,
       redactArgv: redactor.argv,
-      hostSpans: hostSpans(untracked),
+      // What an exporter of the program sends comes of its own asynchronous work.
+      hostSpans: hostSpans((fn) => composed.recorder.scopes.untracked(fn)),
     });
     endWithProcess(composed, sink);
-    sendBacklog(config, untracked);
+    sendBacklog(config, unseen);
   });
 }
 
@@ -107,11 +108,13 @@ function endWithProcess({ recorder, output }: Composed, sink: RecordSink): void 
 }
 
 /** What an earlier process could not send is sent in the background, once this one has settled. */
-function sendBacklog(config: Config, untracked: <T>(fn: () => T) => T): void {
+function sendBacklog(config: Config, unseen: <T>(fn: () => T) => T): void {
   if (config.otlp.url === undefined || !config.spool) return;
   const later = originals.setTimeout(() => {
     const { sendWaiting } = require('../exporter/send-spool') as typeof import('../exporter/send-spool');
-    void untracked(() => sendWaiting(config, BACKLOG_MS, { background: true })).catch(() => {
+    const { dateNow: now, setTimeout, clearTimeout } = originals;
+    const options = { background: true, untracked: unseen, now, timers: { setTimeout, clearTimeout } };
+    void sendWaiting(config, BACKLOG_MS, options).catch(() => {
       // It stays in the files, and the next process or `reenact record` tries again.
     });
   }, BACKLOG_DELAY_MS);

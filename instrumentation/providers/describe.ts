@@ -1,7 +1,9 @@
-import type { AttributeValue, HeaderList, Outcome, WireRequest, WireResponse } from '../schema/records';
+import { wholeBody } from '../schema/whole-body';
+import type { AttributeValue, Outcome, WireRequest, WireResponse } from '../schema/records';
 import { cutText } from './bounded-value';
 import { decodeContent } from './content-coding';
 import { CONTENT_ATTRIBUTES } from './gen-ai-view';
+import type { GrowingBodies } from './growing-bodies';
 import { asText, isObject, parseJson } from './json-fields';
 import type { ParsedResponse, Provider, ProviderRequest, ProviderResponse } from './provider';
 import { providers } from './registry';
@@ -22,6 +24,8 @@ export interface DescribeOptions {
   readonly outcome?: Outcome;
   /** False: no messages, instructions or tools in the view. */
   readonly content?: boolean;
+  /** Keeps the bodies of a conversation between its calls; `request.body` then lasts until the next one. */
+  readonly bodies?: { readonly kept: GrowingBodies; readonly key: string };
 }
 
 /** Reads an exchange; undefined when it is not a call of a known wire format. Never throws. */
@@ -30,9 +34,9 @@ export function describeExchange(
   response?: WireResponse,
   options: DescribeOptions | Outcome = {},
 ): Described | undefined {
-  const { outcome = 'ok', content = true } = typeof options === 'string' ? { outcome: options } : options;
+  const { outcome = 'ok', content = true, bodies } = typeof options === 'string' ? { outcome: options } : options;
   try {
-    const asked = readRequest(request);
+    const asked = readRequest(request, bodies);
     const provider = asked && providers.find((candidate) => candidate.matches(asked));
     if (!asked || !provider) return undefined;
     const answer = response && readResponse(response, outcome === 'ok' || outcome === 'error');
@@ -58,28 +62,41 @@ export function capturesContent(env: Readonly<Record<string, string | undefined>
 }
 
 /** Decodes and parses a request; undefined when its body is not a JSON object. */
-export function readRequest(request: WireRequest): ProviderRequest | undefined {
-  if (request.body.length === 0 || !URL.canParse(request.url)) return undefined;
-  const body = parseJson(decodeText(request.body, request.headers) ?? '');
-  if (!isObject(body)) return undefined;
-  return { method: request.method, url: new URL(request.url), headers: request.headers, body };
+export function readRequest(request: WireRequest, bodies?: DescribeOptions['bodies']): ProviderRequest | undefined {
+  if (request.body.length === 0) return undefined;
+  const decoded = decodeContent(request.body, request.headers);
+  if (decoded === undefined) return undefined;
+  const body = bodies === undefined ? parseJson(textOf(decoded)) : bodies.kept.parse(bodies.key, decoded);
+  const url = urlOf(request.url);
+  return url && isObject(body) ? { method: request.method, url, headers: request.headers, body } : undefined;
 }
 
 /** Decodes a response; undefined when its bytes are damaged or too many. */
 export function readResponse(response: WireResponse, complete: boolean): ProviderResponse | undefined {
-  const text = decodeText(Buffer.concat(response.chunks.map((chunk) => chunk.bytes)), response.headers);
+  const decoded = decodeContent(wholeBody(response.chunks), response.headers);
+  const text = decoded && textOf(decoded);
   const contentType = response.headers.find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? '';
   return text === undefined ? undefined : { status: response.status, contentType, text, complete };
 }
 
-function decodeText(bytes: Buffer, headers: HeaderList): string | undefined {
-  const decoded = decodeContent(bytes, headers);
-  return decoded && new TextDecoder().decode(decoded);
+function urlOf(text: string): URL | undefined {
+  try {
+    return new URL(text);
+  } catch {
+    // An address that nobody can call is no call of a known format.
+    return undefined;
+  }
+}
+
+/** Without a byte order mark, as decoders of the web leave it out. */
+function textOf(bytes: Buffer): string {
+  const text = bytes.toString('utf8');
+  return text.startsWith('\ufeff') ? text.slice(1) : text;
 }
 
 function viewOf(
   view: Record<string, AttributeValue>,
-  { outcome, content }: Required<DescribeOptions>,
+  { outcome, content }: Required<Pick<DescribeOptions, 'outcome' | 'content'>>,
 ): Record<string, AttributeValue> {
   const kept = content
     ? view

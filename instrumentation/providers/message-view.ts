@@ -92,10 +92,13 @@ export function mediaPart(mimeType: string | undefined, base64: string): JsonObj
   return elidedPart(`${mimeType ?? 'media'}, ${base64Bytes(base64.length)} bytes`);
 }
 
+/** What the frame of a message with one text takes: `{"role":"assistant","parts":[{"type":"text","content":""}]}`. */
+const FRAME_BYTES = 72;
+
 /** The message as JSON of at most `budget` bytes; undefined when not even its outline fits. */
 function fitMessage(message: ViewMessage, budget: number): string | undefined {
-  for (const limit of [budget, 1024, 512, 256, 128, 64, 32]) {
-    if (limit > budget) continue;
+  for (const limit of [budget - FRAME_BYTES, 512, 256, 128, 64, 32]) {
+    if (limit > budget || limit <= 0) continue;
     const json = JSON.stringify(limitMessage(message, limit));
     if (byteLength(json) <= budget) return json;
   }

@@ -1,5 +1,6 @@
 import { runInThisContext } from 'node:vm';
-import type { TapFailure } from './guarded-exchange';
+import { isCalledByNode } from '../ambient/caller';
+import type { TapContext } from './guarded-exchange';
 import type { PendingBody } from './pending-body';
 
 const DISPATCHERS = [Symbol.for('undici.globalDispatcher.1'), Symbol.for('undici.globalDispatcher.2')] as const;
@@ -10,8 +11,8 @@ type TapDispatcher = (dispatcher: object, pending: PendingBody) => void;
 /**
  * Makes sure that a dispatcher is tapped before `fetch` uses it, without loading Node's undici (20 ms) at start-up.
  */
-export function installFetchTap(onFailure: TapFailure, tap: TapDispatcher): () => void {
-  const watch = new DispatcherWatch(onFailure, tap);
+export function installFetchTap(context: TapContext, tap: TapDispatcher): () => void {
+  const watch = new DispatcherWatch(context, tap);
   const undo = [replaceFetch(watch), watchLoading(watch)];
   return () => {
     for (const remove of undo) remove();
@@ -20,15 +21,15 @@ export function installFetchTap(onFailure: TapFailure, tap: TapDispatcher): () =
 
 /** Knows which dispatchers have been seen, and what body `fetch` has just been given. */
 class DispatcherWatch implements PendingBody {
-  private readonly onFailure: TapFailure;
+  private readonly context: TapContext;
   private readonly tap: TapDispatcher;
   /** Where undici keeps its dispatchers: not the global object of a test runner's sandbox, but Node's own. */
   readonly realm = runInThisContext('globalThis') as object;
   private readonly seen = new WeakSet<object>();
   private body: unknown;
 
-  constructor(onFailure: TapFailure, tap: TapDispatcher) {
-    this.onFailure = onFailure;
+  constructor(context: TapContext, tap: TapDispatcher) {
+    this.context = context;
     this.tap = tap;
   }
 
@@ -58,6 +59,7 @@ class DispatcherWatch implements PendingBody {
 
   load(original: Fetch): void {
     if (this.isLoaded()) return;
+    const loaded = this.loading();
     this.guard(() => {
       // Reading one of undici's lazy globals loads it; a program may have replaced some of them by a polyfill.
       for (const name of ['Headers', 'Response', 'FormData'] as const) {
@@ -66,6 +68,13 @@ class DispatcherWatch implements PendingBody {
       // None of them is Node's own: a request that needs no network loads it too.
       if (!this.isLoaded()) void original('data:,').catch(() => undefined);
     });
+    loaded();
+  }
+
+  /** Node's undici loads now; call the result when it has. */
+  loading(): () => void {
+    const loaded = this.guard(() => this.context.whileLoading?.());
+    return () => this.guard(() => loaded?.());
   }
 
   private isLoaded(): boolean {
@@ -82,7 +91,7 @@ class DispatcherWatch implements PendingBody {
     try {
       return fn();
     } catch (error) {
-      this.onFailure('tap fetch', error);
+      this.context.onFailure('tap fetch', error);
       return undefined;
     }
   }
@@ -123,7 +132,11 @@ function watchLoading(watch: DispatcherWatch): () => void {
     return () => undefined;
   }
   const get = (): undefined => {
-    queueMicrotask(() => watch.check(undefined));
+    const loaded = isCalledByNode(get) ? watch.loading() : undefined;
+    queueMicrotask(() => {
+      loaded?.();
+      watch.check(undefined);
+    });
     return undefined;
   };
   const set = (value: unknown): void => {

@@ -17,6 +17,8 @@ export interface TapContext extends TapOptions {
 export interface TapOptions {
   /** Taps what another recorder of this process has tapped already. */
   readonly stacked?: boolean;
+  /** Called when Node's own undici is about to load; what it returns, once it has. */
+  readonly whileLoading?: () => () => void;
   /** The dispatcher of undici that shall make a request in place of the program's, with connections of its own. */
   readonly redirect?: (dispatcher: object, origin: string) => object | undefined;
 }

@@ -80,33 +80,76 @@ const OBSERVE: Readonly<Record<string, Observe | undefined>> = {
   onResponseStarted: undefined,
 };
 
-const CALLBACKS = Object.keys(OBSERVE);
-
 function rawOf(controller: unknown, key: 'rawHeaders' | 'rawTrailers'): unknown {
   return (controller as Record<string, unknown> | null | undefined)?.[key];
 }
+
+/** The callbacks of undici's two interfaces; a handler has those of one. */
+const OLDER = ['onConnect', 'onBodySent', 'onHeaders', 'onData', 'onComplete', 'onError', 'onUpgrade'] as const;
+const NEWER = [
+  'onRequestStart',
+  'onBodySent',
+  'onResponseStart',
+  'onResponseData',
+  'onResponseEnd',
+  'onResponseError',
+  'onRequestUpgrade',
+] as const;
+const UNTOLD = ['onRequestSent', 'onResponseStarted'] as const;
 
 /**
  * A handler that tells the exchange what happens and then calls the program's handler on itself (it may have private
  * fields); results, which carry back-pressure, are returned as they are. Events are told first, so that whatever the
  * program does in answer to one comes after it in the order of the recording.
+ *
+ * A class, for undici's own code runs fast only on handlers of few shapes.
  */
-export function observeHandler(handler: Handler, dispatched: DispatchedExchange): Handler {
-  const observed = Object.create(handler, { [OBSERVED]: { value: true } }) as Handler;
-  dispatched.owner = observed;
-  for (const name of CALLBACKS) {
-    const extra = name === 'onBodySent' && !dispatched.bodyKnown;
-    if (typeof handler[name] !== 'function' && !extra) continue;
-    Object.defineProperty(observed, name, {
-      configurable: true,
-      enumerable: true,
-      writable: true,
-      value: (...args: Args): unknown => {
-        if (dispatched.owner === observed) dispatched.exchange.run(() => OBSERVE[name]?.(dispatched, args));
-        const callback = handler[name];
-        return typeof callback === 'function' ? (Reflect.apply(callback, handler, args) as unknown) : undefined;
-      },
-    });
+class ObservedHandler {
+  readonly handler: Handler;
+  readonly dispatched: DispatchedExchange;
+
+  constructor(handler: Handler, dispatched: DispatchedExchange) {
+    this.handler = handler;
+    this.dispatched = dispatched;
   }
-  return observed;
+
+  /** What the program's handler has not, this one must not have either: undici asks. */
+  leaveOut(names: readonly string[]): void {
+    for (const name of names) {
+      const isNeeded = name === 'onBodySent' && !this.dispatched.bodyKnown;
+      if (typeof this.handler[name] !== 'function' && !isNeeded)
+        Object.defineProperty(this, name, { value: undefined, configurable: true, writable: true });
+    }
+  }
+}
+class OlderHandler extends ObservedHandler {}
+class NewerHandler extends ObservedHandler {}
+
+for (const [target, names] of [
+  [OlderHandler, [...OLDER, ...UNTOLD]],
+  [NewerHandler, [...NEWER, ...UNTOLD]],
+] as const) {
+  Object.defineProperty(target.prototype, OBSERVED, { value: true });
+  for (const name of names)
+    Object.defineProperty(target.prototype, name, { value: callbackOf(name), configurable: true, writable: true });
+}
+
+function callbackOf(name: string): (this: ObservedHandler, ...args: Args) => unknown {
+  const tell = OBSERVE[name];
+  return function (...args) {
+    const { dispatched, handler } = this;
+    if (tell !== undefined && dispatched.owner === this) dispatched.exchange.run(() => tell(dispatched, args));
+    const callback = handler[name];
+    return typeof callback === 'function' ? (Reflect.apply(callback, handler, args) as unknown) : undefined;
+  };
+}
+
+/** The handler to hand on in place of the program's. */
+export function observeHandler(handler: Handler, dispatched: DispatchedExchange): Handler {
+  const isNewer = typeof handler['onRequestStart'] === 'function';
+  const observed = isNewer ? new NewerHandler(handler, dispatched) : new OlderHandler(handler, dispatched);
+  observed.leaveOut(isNewer ? NEWER : OLDER);
+  observed.leaveOut(UNTOLD);
+  dispatched.owner = observed;
+  return observed as unknown as Handler;
 }

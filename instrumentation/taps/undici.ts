@@ -30,7 +30,7 @@ export function installUndiciTap(
 ): () => void {
   const context: TapContext = { observer, onFailure, ...options };
   const undo: (() => void)[] = [];
-  const removeFetch = installFetchTap(onFailure, (dispatcher, pending) => {
+  const removeFetch = installFetchTap(context, (dispatcher, pending) => {
     const owner = dispatchOwner(dispatcher);
     if (owner !== undefined) undo.push(tapOwner(owner, context, pending));
   });

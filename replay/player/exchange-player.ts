@@ -4,13 +4,20 @@ import type { Scope } from '../../instrumentation/context';
 import { originals } from '../../instrumentation/originals';
 import { describeExchange } from '../../instrumentation/providers/describe';
 import type { ExchangeRecord, HeaderList, WireRequest } from '../../instrumentation/schema/records';
-import type { ConnectTarget, ConnectVerdict, IncomingCall, Responder, VirtualNetwork } from '../network/virtual-network';
+import type {
+  ConnectTarget,
+  ConnectVerdict,
+  IncomingCall,
+  Responder,
+  VirtualNetwork,
+} from '../network/virtual-network';
 import { answerDivergence, answerReleases } from './answers';
 import type { AnswerPiece } from './answers';
 import { overriddenExchange } from './overridden-exchange';
 import { originOf, routeOf } from './call-key';
 import { explainExchange, hintFor, nearestExchange } from './explain';
 import type { RecordedExchanges } from './recorded-calls';
+import { programStack } from './program-stack';
 import type { DivergenceKind, Use } from './report';
 import type { Scheduler } from './scheduler';
 import type { ReplayState } from './session-state';
@@ -124,7 +131,7 @@ export class ExchangePlayer implements ExchangeCorrelator {
       name: `connection to ${origin}`,
       cause: `no call to ${origin} was recorded; recorded: ${known || 'none'}`,
       hint: hintFor('blocked'),
-      stack: new Error('blocked').stack ?? '',
+      stack: programStack(),
     });
     return {
       refuse: {

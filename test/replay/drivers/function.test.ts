@@ -3,7 +3,7 @@ import { scryptSync } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import http from 'node:http';
 import net from 'node:net';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
@@ -178,7 +178,7 @@ test('processes, workers and files are refused inside only', async () => {
     [
       () => spawn(process.execPath, ['-e', '']),
       () => new Worker('', { eval: true }),
-      () => writeFileSync(join(__dirname, 'never-written'), ''),
+      () => writeFileSync(resolve('/', 'reenact-never-written'), ''),
     ].map((attempt) => {
       try {
         return attempt();
