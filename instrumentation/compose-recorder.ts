@@ -26,7 +26,7 @@ import type { ExchangeCorrelator, HostSpans, RecorderClock } from './recorder-op
 import { Runtime, setActiveRuntime } from './runtime';
 import { installInboundHttp } from './taps/inbound-http';
 import { installTaps } from './taps/registry';
-import type { CallRecord, ExchangeRecord, RecordSink } from './schema/records';
+import type { CallRecord, ExchangeRecord, RecordSink, WireRequest } from './schema/records';
 
 /** What differs between recording and a replay that is itself recorded. */
 export interface Composition {
@@ -37,6 +37,7 @@ export interface Composition {
   readonly preloadPath: string;
   readonly sink: RecordSink;
   readonly redact: <R extends CallRecord>(record: R) => R;
+  readonly redactRequest: (request: WireRequest) => WireRequest;
   readonly redactArgv: (argv: readonly string[]) => readonly string[];
   readonly hostSpans?: HostSpans;
   /** Present in a replay: everything virtual. */
@@ -93,7 +94,7 @@ export function composeRecorder(composition: Composition): Composed {
     installTaps(recorder, onFailure, { whileLoading: () => recorder.internalReads.listenWhileLoading() });
     const { session } = config.file;
     if (session?.header !== undefined || session?.body !== undefined)
-      installInboundHttp(new InboundSessions(recorder, session), onFailure);
+      installInboundHttp(new InboundSessions(recorder, session, composition.redactRequest), onFailure);
   });
   const runtime = new Runtime(recorder, composition.gate);
   setActiveRuntime(runtime);

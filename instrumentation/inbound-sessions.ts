@@ -1,5 +1,7 @@
+import { isUtf8 } from 'node:buffer';
 import type { Scope } from './context';
 import type { Recorder } from './recorder';
+import type { HeaderList, WireRequest } from './schema/records';
 
 /** Where an inbound request names its conversation. */
 export interface InboundSettings {
@@ -7,6 +9,17 @@ export interface InboundSettings {
   /** JSON Pointer into the request's JSON body. */
   readonly body?: string;
 }
+
+/** A request as it came; `body` is absent when it was larger than what is kept. */
+export interface ReceivedRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: HeaderList;
+  readonly body: Buffer | undefined;
+  readonly bodyBytes: number;
+}
+
+type RedactRequest = (request: WireRequest) => WireRequest;
 
 /** As every id that stands on a span. */
 const MAX_ID = 256;
@@ -17,15 +30,21 @@ const LONE_SURROGATE = /\p{Surrogate}/gu;
 /** The sessions of a server: one for each inbound request that names its conversation. */
 export class InboundSessions {
   readonly settings: InboundSettings;
-  private readonly recorder: Recorder;
+  readonly redact: RedactRequest;
+  readonly recorder: Recorder;
+  private readonly seen = new WeakSet<object>();
 
-  constructor(recorder: Recorder, settings: InboundSettings) {
+  constructor(recorder: Recorder, settings: InboundSettings, redact: RedactRequest) {
     this.recorder = recorder;
     this.settings = settings;
+    this.redact = redact;
   }
 
-  open(): InboundSession {
-    return new InboundSession(this.recorder, this.settings);
+  /** `undefined` for a request that has a session: a server may hand it on to another by `emit`. */
+  open(request: object): InboundSession | undefined {
+    if (this.seen.has(request)) return undefined;
+    this.seen.add(request);
+    return new InboundSession(this);
   }
 }
 
@@ -35,18 +54,16 @@ export class InboundSessions {
  */
 export class InboundSession {
   isNamed = false;
-  private readonly recorder: Recorder;
-  private readonly settings: InboundSettings;
+  private readonly sessions: InboundSessions;
   private readonly scope: Scope;
 
-  constructor(recorder: Recorder, settings: InboundSettings) {
-    this.recorder = recorder;
-    this.settings = settings;
-    this.scope = { ...recorder.scopes.current() };
+  constructor(sessions: InboundSessions) {
+    this.sessions = sessions;
+    this.scope = { ...sessions.recorder.scopes.current() };
   }
 
   run<T>(fn: () => T): T {
-    return this.recorder.scopes.run(this.scope, fn);
+    return this.sessions.recorder.scopes.run(this.scope, fn);
   }
 
   name(id: string | undefined): void {
@@ -54,7 +71,11 @@ export class InboundSession {
     if (this.isNamed || trimmed === undefined || trimmed === '') return;
     this.isNamed = true;
     // The object itself is what the asynchronous context holds.
-    Object.assign(this.scope, { random: undefined, agentId: undefined }, this.recorder.openSession({ id: trimmed }));
+    Object.assign(
+      this.scope,
+      { random: undefined, agentId: undefined },
+      this.sessions.recorder.openSession({ id: trimmed }),
+    );
   }
 
   nameByBody(body: Buffer): void {
@@ -65,7 +86,7 @@ export class InboundSession {
       // The program's own parser says what is wrong with it; the request stays without a session.
       return;
     }
-    for (const step of (this.settings.body ?? '').split('/').slice(1)) {
+    for (const step of (this.sessions.settings.body ?? '').split('/').slice(1)) {
       const key = step.replaceAll('~1', '/').replaceAll('~0', '~');
       if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return;
       value = (value as Record<string, unknown>)[key];
@@ -74,10 +95,29 @@ export class InboundSession {
   }
 
   /** The connection has let go of the answer. */
-  end(status: number): void {
+  end(request: ReceivedRequest, { status, isComplete }: { status: number; isComplete: boolean }): void {
     if (!this.isNamed) return;
     const { session } = this.scope;
-    if (status >= 500) session.failure ??= `HTTP ${status}`;
-    this.recorder.options.diagnostics.guard('end of a session', () => this.recorder.endSession(session));
+    const { recorder, redact } = this.sessions;
+    recorder.options.diagnostics.guard('end of a session', () => {
+      // A request that called nothing is no session: nothing of it is written.
+      if (!session.started) return;
+      if (status >= 500) session.failure ??= `HTTP ${status}`;
+      const { method, url, headers, body } = redact({ ...request, body: request.body ?? Buffer.alloc(0) });
+      session.inbound = {
+        method,
+        url,
+        headers,
+        bodyBytes: request.bodyBytes,
+        ...(body.length > 0 && textOrBase64(body)),
+        status,
+        ...(!isComplete && { aborted: true }),
+      };
+      recorder.endSession(session);
+    });
   }
+}
+
+function textOrBase64(body: Buffer): { body: string; base64?: true } {
+  return isUtf8(body) ? { body: body.toString('utf8') } : { body: body.toString('base64'), base64: true };
 }

@@ -169,6 +169,7 @@ export class Recorder implements ExchangeObserver {
       outcome,
       failure,
       metadata,
+      inbound,
     } = session;
     return {
       kind: 'session',
@@ -189,6 +190,7 @@ export class Recorder implements ExchangeObserver {
       ...(phase === 'end' && outcome !== undefined && { outcome }),
       ...(phase === 'end' && failure !== undefined && { failure }),
       ...(phase === 'end' && metadata !== undefined && { metadata }),
+      ...(phase === 'end' && inbound !== undefined && { inbound }),
     };
   }
 

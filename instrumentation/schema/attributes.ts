@@ -24,6 +24,7 @@ export const ATTRIBUTES = {
   thrown: 'reenact.thrown',
   data: 'reenact.data',
   metadata: 'reenact.metadata',
+  inbound: 'reenact.inbound',
   ambient: 'reenact.ambient',
 } as const;
 
@@ -39,6 +40,7 @@ export const PAYLOAD_CODES: Readonly<Record<string, string>> = {
   [ATTRIBUTES.thrown]: 'x',
   [ATTRIBUTES.data]: 'd',
   [ATTRIBUTES.metadata]: 'm',
+  [ATTRIBUTES.inbound]: 'i',
   [ATTRIBUTES.ambient]: 'b',
 };
 
