@@ -58,7 +58,6 @@ export function decodeSession(read: ReadSpan, report: ReportGap): SessionRecord 
     parentSpanId: read.text['pa'],
     failure: read.text['fl'],
     metadata: metadata?.value,
-    inbound: jsonOf(read, ATTRIBUTES.inbound, report)?.value,
   };
   return {
     kind: 'session',

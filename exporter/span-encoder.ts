@@ -179,7 +179,6 @@ function addSession(draft: Draft, record: Extract<AnyRecord, { kind: 'session' }
   if (record.parentSpanId !== undefined) draft.text['pa'] = record.parentSpanId;
   if (record.failure !== undefined) draft.text['fl'] = record.failure;
   if (record.metadata !== undefined) draft.payloads.push([ATTRIBUTES.metadata, json(record.metadata)]);
-  if (record.inbound !== undefined) draft.payloads.push([ATTRIBUTES.inbound, json(record.inbound)]);
 }
 
 function addCall(draft: Draft, call: CallRecord, state: EncoderState): void {

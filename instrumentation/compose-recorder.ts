@@ -13,9 +13,9 @@ import { installChildInheritance } from './child-processes';
 import type { Config } from './config';
 import type { Diagnostics } from './diagnostics';
 import { createFilter } from './exclusions';
-import { InboundSessions } from './inbound-sessions';
 import { installHooks } from './install-hooks';
 import { IdSource } from './ids';
+import { InboundSessions } from './inbound-sessions';
 import { OutputDigests } from './output-digest';
 import { CLAIMS_VARIABLE, makeClaims } from './process-claim';
 import { processFacts, realNow } from './process-facts';
@@ -26,7 +26,7 @@ import type { ExchangeCorrelator, HostSpans, RecorderClock } from './recorder-op
 import { Runtime, setActiveRuntime } from './runtime';
 import { installInboundHttp } from './taps/inbound-http';
 import { installTaps } from './taps/registry';
-import type { CallRecord, ExchangeRecord, RecordSink, WireRequest } from './schema/records';
+import type { CallRecord, ExchangeRecord, RecordSink } from './schema/records';
 
 /** What differs between recording and a replay that is itself recorded. */
 export interface Composition {
@@ -37,7 +37,6 @@ export interface Composition {
   readonly preloadPath: string;
   readonly sink: RecordSink;
   readonly redact: <R extends CallRecord>(record: R) => R;
-  readonly redactRequest: (request: WireRequest) => WireRequest;
   readonly redactArgv: (argv: readonly string[]) => readonly string[];
   readonly hostSpans?: HostSpans;
   /** Present in a replay: everything virtual. */
@@ -94,7 +93,7 @@ export function composeRecorder(composition: Composition): Composed {
     installTaps(recorder, onFailure, { whileLoading: () => recorder.internalReads.listenWhileLoading() });
     const { session } = config.file;
     if (session?.header !== undefined || session?.body !== undefined)
-      installInboundHttp(new InboundSessions(recorder, session, composition.redactRequest), onFailure);
+      installInboundHttp(new InboundSessions(recorder, session), onFailure);
   });
   const runtime = new Runtime(recorder, composition.gate);
   setActiveRuntime(runtime);

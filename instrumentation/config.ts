@@ -121,12 +121,7 @@ function checkConfigFile(parsed: unknown, path: string): ConfigFile {
   };
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return fail('must be a JSON object');
   const file = parsed as ConfigFile;
-  const session: unknown = file.session ?? {};
-  if (typeof session !== 'object' || session === null) return fail('"session" must be an object');
-  const { header = 'x', body = '/' } = session as { header?: unknown; body?: unknown };
-  if (typeof header !== 'string' || header === '') return fail('"session.header" must be the name of a header');
-  if (typeof body !== 'string' || !body.startsWith('/'))
-    return fail('"session.body" must be a JSON Pointer such as "/conversation/id"');
+  checkSession(file.session, fail);
   for (const field of ['tools', 'observe'] as const) {
     const list: unknown = file[field] ?? [];
     if (!Array.isArray(list)) return fail(`"${field}" must be an array`);
@@ -139,6 +134,15 @@ function checkConfigFile(parsed: unknown, path: string): ConfigFile {
     }
   }
   return file;
+}
+
+function checkSession(session: unknown, fail: (what: string) => never): void {
+  if (session === undefined) return;
+  if (typeof session !== 'object' || session === null) fail('"session" must be an object');
+  const { header = 'x', body = '/' } = session as { header?: unknown; body?: unknown };
+  if (typeof header !== 'string' || header === '') fail('"session.header" must be the name of a header');
+  if (typeof body !== 'string' || !body.startsWith('/'))
+    fail('"session.body" must be a JSON Pointer such as "/conversation/id"');
 }
 
 function readOtlp(env: Env): Config['otlp'] {

@@ -1,6 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Prng } from './prng';
-import type { InboundRequest } from './schema/records';
 
 /** A conversation while it runs. The process itself is one, for everything outside `session()`. */
 export interface SessionContext {
@@ -20,7 +19,6 @@ export interface SessionContext {
   outcome?: 'resolved' | 'escalated' | 'abandoned';
   failure?: string;
   metadata?: Record<string, unknown>;
-  inbound?: InboundRequest;
 }
 
 /** Where code runs: a session, or a tool inside one. Streams of randomness, timers and ordinals belong to it. */

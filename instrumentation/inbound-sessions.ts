@@ -1,7 +1,8 @@
-import { isUtf8 } from 'node:buffer';
+import type * as http from 'node:http';
 import type { Scope } from './context';
+import { InboundRequest, RESENT } from './inbound-requests';
+import type { InboundAnswer } from './inbound-requests';
 import type { Recorder } from './recorder';
-import type { HeaderList, WireRequest } from './schema/records';
 
 /** Where an inbound request names its conversation. */
 export interface InboundSettings {
@@ -10,41 +11,37 @@ export interface InboundSettings {
   readonly body?: string;
 }
 
-/** A request as it came; `body` is absent when it was larger than what is kept. */
-export interface ReceivedRequest {
-  readonly method: string;
-  readonly url: string;
-  readonly headers: HeaderList;
-  readonly body: Buffer | undefined;
-  readonly bodyBytes: number;
-}
-
-type RedactRequest = (request: WireRequest) => WireRequest;
-
 /** As every id that stands on a span. */
 const MAX_ID = 256;
 
 /** A body may hold any string; paths of scopes are made of well-formed ones. */
 const LONE_SURROGATE = /\p{Surrogate}/gu;
 
+/** Told how the program answered a request that a replay has sent again. */
+export type HearAnswer = (spanId: string, answer: InboundAnswer) => void;
+
 /** The sessions of a server: one for each inbound request that names its conversation. */
 export class InboundSessions {
   readonly settings: InboundSettings;
-  readonly redact: RedactRequest;
-  readonly recorder: Recorder;
-  private readonly seen = new WeakSet<object>();
+  private readonly recorder: Recorder;
+  private readonly hear: HearAnswer | undefined;
 
-  constructor(recorder: Recorder, settings: InboundSettings, redact: RedactRequest) {
+  constructor(recorder: Recorder, settings: InboundSettings, hear?: HearAnswer) {
     this.recorder = recorder;
     this.settings = settings;
-    this.redact = redact;
+    this.hear = hear;
   }
 
-  /** `undefined` for a request that has a session: a server may hand it on to another by `emit`. */
-  open(request: object): InboundSession | undefined {
-    if (this.seen.has(request)) return undefined;
-    this.seen.add(request);
-    return new InboundSession(this);
+  /** Undefined for a request that the configuration leaves out. */
+  open(request: http.IncomingMessage): InboundSession | undefined {
+    const url = `http://${request.headers.host ?? 'localhost'}${request.url ?? '/'}`;
+    const { filter } = this.recorder.options;
+    const info = { transport: 'node-http' as const, method: request.method ?? 'GET', url, headers: [] };
+    if (!filter.records(info)) return undefined;
+    const session = new InboundSession(this.recorder, this.settings, request);
+    const resent: unknown = (request.socket as { [RESENT]?: unknown })[RESENT];
+    if (typeof resent === 'string') session.onAnswer = (answer) => this.hear?.(resent, answer);
+    return session;
   }
 }
 
@@ -54,16 +51,21 @@ export class InboundSessions {
  */
 export class InboundSession {
   isNamed = false;
-  private readonly sessions: InboundSessions;
+  onAnswer: ((answer: InboundAnswer) => void) | undefined;
+  readonly request: InboundRequest;
+  private readonly recorder: Recorder;
+  private readonly settings: InboundSettings;
   private readonly scope: Scope;
 
-  constructor(sessions: InboundSessions) {
-    this.sessions = sessions;
-    this.scope = { ...sessions.recorder.scopes.current() };
+  constructor(recorder: Recorder, settings: InboundSettings, request: http.IncomingMessage) {
+    this.recorder = recorder;
+    this.settings = settings;
+    this.scope = { ...recorder.scopes.current() };
+    this.request = new InboundRequest(recorder, request, this.scope);
   }
 
   run<T>(fn: () => T): T {
-    return this.sessions.recorder.scopes.run(this.scope, fn);
+    return this.recorder.scopes.run(this.scope, fn);
   }
 
   name(id: string | undefined): void {
@@ -71,22 +73,21 @@ export class InboundSession {
     if (this.isNamed || trimmed === undefined || trimmed === '') return;
     this.isNamed = true;
     // The object itself is what the asynchronous context holds.
-    Object.assign(
-      this.scope,
-      { random: undefined, agentId: undefined },
-      this.sessions.recorder.openSession({ id: trimmed }),
-    );
+    Object.assign(this.scope, { random: undefined, agentId: undefined }, this.recorder.openSession({ id: trimmed }));
   }
 
-  nameByBody(body: Buffer): void {
+  /** The body has come to its end. */
+  nameByBody(): void {
+    if (this.settings.body === undefined || this.isNamed) return;
+    const body = this.request.body();
     let value: unknown;
     try {
-      value = JSON.parse(body.toString('utf8'));
+      value = JSON.parse(body?.toString('utf8') ?? '');
     } catch {
       // The program's own parser says what is wrong with it; the request stays without a session.
       return;
     }
-    for (const step of (this.sessions.settings.body ?? '').split('/').slice(1)) {
+    for (const step of (this.settings.body ?? '').split('/').slice(1)) {
       const key = step.replaceAll('~1', '/').replaceAll('~0', '~');
       if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return;
       value = (value as Record<string, unknown>)[key];
@@ -94,30 +95,16 @@ export class InboundSession {
     if (typeof value === 'string' || typeof value === 'number') this.name(String(value));
   }
 
-  /** The connection has let go of the answer. */
-  end(request: ReceivedRequest, { status, isComplete }: { status: number; isComplete: boolean }): void {
-    if (!this.isNamed) return;
-    const { session } = this.scope;
-    const { recorder, redact } = this.sessions;
-    recorder.options.diagnostics.guard('end of a session', () => {
-      // A request that called nothing is no session: nothing of it is written.
-      if (!session.started) return;
+  /** The connection has let go of the answer. @param complete all of it was sent */
+  end(status: number, complete: boolean): void {
+    this.recorder.options.diagnostics.guard('end of an inbound request', () => {
+      const outcome = !complete ? 'aborted' : status >= 400 ? 'error' : 'ok';
+      const answer = this.request.end(status, outcome);
+      if (answer !== undefined) this.onAnswer?.(answer);
+      if (!this.isNamed) return;
+      const { session } = this.scope;
       if (status >= 500) session.failure ??= `HTTP ${status}`;
-      const { method, url, headers, body } = redact({ ...request, body: request.body ?? Buffer.alloc(0) });
-      session.inbound = {
-        method,
-        url,
-        headers,
-        bodyBytes: request.bodyBytes,
-        ...(body.length > 0 && textOrBase64(body)),
-        status,
-        ...(!isComplete && { aborted: true }),
-      };
-      recorder.endSession(session);
+      this.recorder.endSession(session);
     });
   }
-}
-
-function textOrBase64(body: Buffer): { body: string; base64?: true } {
-  return isUtf8(body) ? { body: body.toString('utf8') } : { body: body.toString('base64'), base64: true };
 }

@@ -169,7 +169,6 @@ export class Recorder implements ExchangeObserver {
       outcome,
       failure,
       metadata,
-      inbound,
     } = session;
     return {
       kind: 'session',
@@ -190,7 +189,6 @@ export class Recorder implements ExchangeObserver {
       ...(phase === 'end' && outcome !== undefined && { outcome }),
       ...(phase === 'end' && failure !== undefined && { failure }),
       ...(phase === 'end' && metadata !== undefined && { metadata }),
-      ...(phase === 'end' && inbound !== undefined && { inbound }),
     };
   }
 

@@ -80,7 +80,6 @@ function startRecording(config: Config): void {
       preloadPath: __filename,
       sink,
       redact: redactor.record,
-      redactRequest: redactor.request,
       redactArgv: redactor.argv,
       // What an exporter of the program sends comes of its own asynchronous work.
       hostSpans: hostSpans((fn) => composed.recorder.scopes.untracked(fn)),

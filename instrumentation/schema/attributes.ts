@@ -24,7 +24,6 @@ export const ATTRIBUTES = {
   thrown: 'reenact.thrown',
   data: 'reenact.data',
   metadata: 'reenact.metadata',
-  inbound: 'reenact.inbound',
   ambient: 'reenact.ambient',
 } as const;
 
@@ -40,7 +39,6 @@ export const PAYLOAD_CODES: Readonly<Record<string, string>> = {
   [ATTRIBUTES.thrown]: 'x',
   [ATTRIBUTES.data]: 'd',
   [ATTRIBUTES.metadata]: 'm',
-  [ATTRIBUTES.inbound]: 'i',
   [ATTRIBUTES.ambient]: 'b',
 };
 

@@ -145,26 +145,7 @@ export interface SessionRecord {
   /** Set by `markFailure`. */
   readonly failure?: string;
   readonly metadata?: TypedJson;
-  /** Of the `end`: the request to a server that this session answered, so that it can be sent again. */
-  readonly inbound?: InboundRequest;
   readonly ambient?: readonly string[];
-}
-
-/** One request that a server of the program received, without its credentials. */
-export interface InboundRequest {
-  readonly method: string;
-  /** As in the request line. */
-  readonly url: string;
-  readonly headers: HeaderList;
-  /** Bytes of the body that the program was given. */
-  readonly bodyBytes: number;
-  /** Absent when the body was empty or larger than what is kept. */
-  readonly body?: string;
-  /** The body is not UTF-8 and stands as base64. */
-  readonly base64?: true;
-  readonly status: number;
-  /** The client was gone before the answer was complete. */
-  readonly aborted?: true;
 }
 
 /** Facts of the process, written before its first call. */
