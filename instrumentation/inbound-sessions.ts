@@ -26,6 +26,7 @@ export class InboundSessions {
   readonly settings: InboundSettings;
   private readonly recorder: Recorder;
   private readonly hear: HearAnswer | undefined;
+  private readonly seen = new WeakSet<http.IncomingMessage>();
 
   constructor(recorder: Recorder, settings: InboundSettings, hear?: HearAnswer) {
     this.recorder = recorder;
@@ -33,8 +34,10 @@ export class InboundSessions {
     this.hear = hear;
   }
 
-  /** Undefined for a request that the configuration leaves out. */
+  /** Undefined for a request that the configuration leaves out, and for one that the program hands on by `emit`. */
   open(request: http.IncomingMessage): InboundSession | undefined {
+    if (this.seen.has(request)) return undefined;
+    this.seen.add(request);
     const url = `http://${request.headers.host ?? 'localhost'}${request.url ?? '/'}`;
     const { filter } = this.recorder.options;
     const info = { transport: 'node-http' as const, method: request.method ?? 'GET', url, headers: [] };

@@ -6,6 +6,9 @@ import type { TapFailure } from './guarded-exchange';
 /** Marks the in-process server of a replay, whose requests are those that the program makes. */
 const VIRTUAL_SERVER = Symbol.for('reenact.virtual-server');
 
+/** Events by which a server hands a request to the program. */
+const REQUEST_EVENTS: ReadonlySet<string | symbol> = new Set(['request', 'checkContinue', 'checkExpectation']);
+
 type Emit = (this: object, event: string | symbol, ...args: unknown[]) => boolean;
 interface Emitting {
   emit: Emit;
@@ -14,7 +17,7 @@ interface Emitting {
 /**
  * Runs each inbound HTTP request in a scope of its own, whose session is named by a header or a place in the body.
  *
- * What: `emit` of the servers of node:http and node:https, of which only `request` is looked at. Why here: every
+ * What: `emit` of the servers of node:http and node:https, of which only requests are looked at. Why here: every
  * framework listens to it, in whatever way it was made. What breaks when it goes wrong: a server would not answer.
  * Installed only when the configuration names a header or a place in the body.
  */
@@ -29,7 +32,7 @@ export function installInboundHttp(sessions: InboundSessions, onFailure: TapFail
       'emit',
       (original) =>
         function emit(this: object, event, ...args) {
-          if (event !== 'request' || VIRTUAL_SERVER in this) return original.call(this, event, ...args);
+          if (!REQUEST_EVENTS.has(event) || VIRTUAL_SERVER in this) return original.call(this, event, ...args);
           const session = begin(args, sessions, onFailure);
           const run = (): boolean => original.call(this, event, ...args);
           return session === undefined ? run() : session.run(run);
@@ -68,12 +71,13 @@ function begin(args: unknown[], sessions: InboundSessions, onFailure: TapFailure
 
 /**
  * Listeners of a request run in the context of its socket, not in that of the handler that added them; so what is
- * emitted is emitted inside. An own property, not enumerable: the program's object stays what it is.
+ * emitted is emitted inside. An own property, not enumerable: the program's object stays what it is. Frameworks give it
+ * another prototype or derive objects from it, so the method is looked up anew, and above the object itself.
  */
 function keepInside(target: object, session: InboundSession, heard?: (event: string | symbol) => void): void {
   const emit: Emit = function (this: object, event, ...args) {
     heard?.(event);
-    const prototype = Object.getPrototypeOf(this) as Emitting;
+    const prototype = Object.getPrototypeOf(target) as Emitting;
     return session.run(() => prototype.emit.call(this, event, ...args));
   };
   Object.defineProperty(target, 'emit', { value: emit, configurable: true, writable: true, enumerable: false });
@@ -88,7 +92,7 @@ function watchBody(request: http.IncomingMessage, session: InboundSession, guard
       if (chunk === null) session.nameByBody();
       else if (Buffer.isBuffer(chunk)) session.request.read(chunk);
     });
-    const { push: original } = Object.getPrototypeOf(this) as http.IncomingMessage;
+    const { push: original } = Object.getPrototypeOf(request) as http.IncomingMessage;
     return session.run(() => original.call(this, chunk, encoding));
   };
   Object.defineProperty(request, 'push', { value: push, configurable: true, writable: true, enumerable: false });
@@ -101,7 +105,7 @@ function watchAnswer(response: http.ServerResponse, session: InboundSession, gua
   for (const name of ['write', 'end'] as const) {
     const method: Write = function (this: object, chunk, ...rest) {
       guarded(() => session.request.wrote(chunk, rest[0]));
-      const prototype = Object.getPrototypeOf(this) as Record<string, Write>;
+      const prototype = Object.getPrototypeOf(response) as Record<string, Write>;
       return prototype[name]?.call(this, chunk, ...rest);
     };
     Object.defineProperty(response, name, { value: method, configurable: true, writable: true, enumerable: false });
