@@ -54,7 +54,7 @@ export async function* readLines(path: string, invalid: ErrorCode): AsyncGenerat
   let pieces: string[] = [];
   let length = 0;
   let number = 1;
-  for await (const chunk of guarded(await openUnpacked(path), path, invalid)) {
+  for await (const chunk of readUnpacked(path, invalid)) {
     const text = decoder.write(chunk);
     let start = 0;
     for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', start)) {
@@ -75,13 +75,18 @@ export async function* readLines(path: string, invalid: ErrorCode): AsyncGenerat
   if (last.trim() !== '') yield { text: last, number };
 }
 
-async function* guarded(stream: Readable, path: string, invalid: ErrorCode): AsyncGenerator<Buffer> {
+/**
+ * The content of a file piece by piece, unpacked.
+ * @throws ReenactError FILE_NOT_FOUND, and `invalid` for damaged packed data
+ */
+export async function* readUnpacked(path: string, invalid: ErrorCode): AsyncGenerator<Buffer> {
+  const stream = await openUnpacked(path);
   try {
     for await (const chunk of stream) yield chunk as Buffer;
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
-    if (code?.startsWith('Z_') || code?.startsWith('ERR_'))
-      throw new ReenactError(invalid, `${path}: damaged packed data (${message})`, { cause });
+    if (code?.startsWith('Z_') || code?.startsWith('ZSTD_') || code?.startsWith('ERR_'))
+      throw new ReenactError(invalid, `${path}: damaged gzip or zstd data (${message})`, { cause });
     throw new ReenactError('FILE_NOT_FOUND', `${path} cannot be read: ${message}`, { cause });
   }
 }

@@ -1,7 +1,7 @@
 import { loadOtlpProto, type OtlpProto } from '../../exporter/otlp-proto';
 import type { ResourceSpan } from '../../exporter/otlp';
 import { ReenactError } from '../../instrumentation/schema/errors';
-import { openUnpacked } from '../log/json-lines';
+import { readUnpacked } from '../log/json-lines';
 import { isZstd, unpackZstd } from '../log/zstd';
 import { readTraceDocument } from './trace-document';
 
@@ -18,13 +18,11 @@ export type FileFormat = 'lines' | 'framed' | 'bare';
  * `format: proto` or with compression, `kcat -f '%R%s'`); or one message of protobuf (the S3 exporter's `otlp_proto`).
  */
 export async function formatOf(path: string): Promise<FileFormat> {
-  const stream = await openUnpacked(path);
   let head = Buffer.alloc(0);
-  for await (const piece of stream) {
-    head = Buffer.concat([head, piece as Buffer]);
+  for await (const piece of readUnpacked(path, 'LOG_INVALID')) {
+    head = Buffer.concat([head, piece]);
     if (head.length >= 16) break;
   }
-  stream.destroy();
   // A length below the bound, big end first, begins with a zero byte; no text does.
   if (head.length >= 5 && head[0] === 0) return 'framed';
   // Field 1 of a request, its length, and field 1 of what is in it: a line feed in text is followed by neither.
@@ -37,9 +35,9 @@ export async function formatOf(path: string): Promise<FileFormat> {
 export async function readBareMessage(path: string): Promise<ResourceSpan[]> {
   const pieces: Buffer[] = [];
   let length = 0;
-  for await (const piece of await openUnpacked(path)) {
-    pieces.push(piece as Buffer);
-    length += (piece as Buffer).length;
+  for await (const piece of readUnpacked(path, 'LOG_INVALID')) {
+    pieces.push(piece);
+    length += piece.length;
     if (length > MAX_UNPACKED)
       throw new ReenactError('LOG_INVALID', `${path} is one message of over ${MAX_UNPACKED} bytes`);
   }
@@ -49,10 +47,9 @@ export async function readBareMessage(path: string): Promise<ResourceSpan[]> {
 /** Spans of a file of length-prefixed messages, protobuf or JSON. @throws ReenactError LOG_INVALID */
 export async function* readFrames(path: string): AsyncGenerator<ResourceSpan[]> {
   const proto = loadOtlpProto();
-  const stream = await openUnpacked(path);
   let rest: Buffer<ArrayBufferLike> = Buffer.alloc(0);
-  for await (const piece of stream) {
-    rest = rest.length === 0 ? (piece as Buffer) : Buffer.concat([rest, piece as Buffer]);
+  for await (const piece of readUnpacked(path, 'LOG_INVALID')) {
+    rest = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
     for (let end = frameEnd(rest, path); end <= rest.length; end = frameEnd(rest, path)) {
       yield readMessage(rest.subarray(4, end), proto, path);
       rest = rest.subarray(end);
