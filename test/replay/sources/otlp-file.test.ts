@@ -113,7 +113,9 @@ test.each([
 });
 
 test('damaged zstd, or zstd on a Node that cannot read it, is named', async () => {
-  const path = write('z.jsonl', Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0xff, 0xff, 0xff, 0xff]));
+  const frame = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x20, 0x05, 0x29, 0, 0, ...Buffer.from('hell')]);
+  frame[6] = 0x2f;
+  const path = write('z.jsonl', frame);
   await expect(sessions(path)).rejects.toThrow(code('LOG_INVALID'));
 });
 
@@ -142,7 +144,10 @@ test('one bare message of protobuf an object, as the S3 exporter writes, is read
     const hour = join('s3', 'year=2026', 'month=01', 'day=02', `hour=0${index}`, 'minute=00');
     mkdirSync(join(folder, hour), { recursive: true });
     const bytes = proto.encodeRequest(document as OtlpRequest);
-    write(join(hour, `traces_${index}.binpb${index === 0 ? '.gz' : ''}`), index === 0 ? gzipSync(bytes) : Buffer.from(bytes));
+    write(
+      join(hour, `traces_${index}.binpb${index === 0 ? '.gz' : ''}`),
+      index === 0 ? gzipSync(bytes) : Buffer.from(bytes),
+    );
   });
   expect(await otlpFileSource(join(folder, 's3')).fetch('s-a')).toEqual([runOf('a').recording()]);
 });
