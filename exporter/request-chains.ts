@@ -1,8 +1,9 @@
 import type { ExchangeRecord, HeaderList } from '../instrumentation/schema/records';
 import { difference, type Difference } from './payload-codec';
+import { parityHead, RequestParity, type ParityNote } from './request-parity';
 
-/** A new span holds all headers at the latest after this many, so that a lost span costs a bounded stretch. */
-const HEADER_FRAME_EVERY = 16;
+/** A span holds all headers at the latest after this many: more than one lost span costs a bounded stretch. */
+const HEADER_FRAME_EVERY = 48;
 /** A difference is worth its reference from this many common bytes. */
 const WORTH_BYTES = 64;
 /** Share of all bytes stored so far that key frames may take: keeps the whole linear. */
@@ -20,6 +21,7 @@ interface Chain {
   /** Bytes stored by this chain, and how many of them were repeated by key frames. */
   stored: number;
   repeated: number;
+  parity: RequestParity;
   headers: { spanId: string; request: HeaderList; response: HeaderList | undefined; age: number };
 }
 
@@ -27,6 +29,8 @@ interface Chain {
 export interface Placement {
   readonly base?: string;
   readonly diff?: Difference;
+  /** Over the requests before this one; see RequestParity. */
+  readonly parity?: { readonly note: ParityNote; readonly bytes: Buffer };
   readonly headerBase?: { readonly spanId: string; readonly request: HeaderList; readonly response?: HeaderList };
 }
 
@@ -35,15 +39,28 @@ export class RequestChains {
   private readonly chains = new Map<string, Chain>();
   private keptBytes = 0;
 
-  place(record: ExchangeRecord): Placement {
+  /** `ordinal`: of the record in its process. */
+  place(record: ExchangeRecord, ordinal: number): Placement {
     const { request } = record;
     const id = `${record.sessionId}\n${request.method} ${request.url.split('?', 1)[0]}`;
     const chain = this.chains.get(id);
     const diff = chain === undefined ? undefined : this.difference(chain, request.body);
     const headerBase = chain === undefined || chain.headers.age >= HEADER_FRAME_EVERY ? undefined : chain.headers;
-    this.keep(id, record, { chain, diff, sameHeaders: headerBase !== undefined });
+    const parity = chain?.parity.isFull === true ? chain.parity.take() : undefined;
+    const covering = chain === undefined || parity !== undefined ? new RequestParity() : chain.parity;
+    covering.add({
+      ordinal,
+      spanId: record.spanId,
+      head: parityHead(
+        diff && [chain?.spanId, diff.prefix, diff.suffix],
+        headerBase === undefined ? [request.headers, record.response?.headers ?? 0] : undefined,
+      ),
+      middle: diff?.middle ?? request.body,
+    });
+    this.keep(id, record, { chain, diff, sameHeaders: headerBase !== undefined, parity: covering });
     return {
       ...(chain !== undefined && diff !== undefined && { base: chain.spanId, diff }),
+      ...(parity !== undefined && { parity }),
       ...(headerBase !== undefined && {
         headerBase: {
           spanId: headerBase.spanId,
@@ -64,7 +81,7 @@ export class RequestChains {
   private keep(
     id: string,
     record: ExchangeRecord,
-    now: { chain: Chain | undefined; diff: Difference | undefined; sameHeaders: boolean },
+    now: { chain: Chain | undefined; diff: Difference | undefined; sameHeaders: boolean; parity: RequestParity },
   ): void {
     const { chain, diff } = now;
     const body = record.request.body;
@@ -81,6 +98,7 @@ export class RequestChains {
       length: diff === undefined ? 0 : (chain?.length ?? 0) + 1,
       stored: (chain?.stored ?? 0) + (diff?.middle.length ?? body.length) + received,
       repeated: (chain?.repeated ?? 0) + (chain !== undefined && diff === undefined ? body.length : 0),
+      parity: now.parity,
       headers,
     });
     for (const [oldId, old] of this.chains) {

@@ -12,6 +12,7 @@ import type {
 import { FORMAT_VERSION, READABLE_FORMAT_VERSIONS } from '../instrumentation/schema/version';
 import { decodeCall, decodeLife, decodeSession } from './decode-record';
 import { ExchangeBodies } from './exchange-bodies';
+import { LostRequests } from './lost-requests';
 import { fromOtlpValue, normaliseSpan, type OtlpSpan, type ResourceSpan } from './otlp';
 import { chunkForms, likelyLimit } from './payload-codec';
 import { recordCheck, type RecordText } from './span-encoder';
@@ -154,7 +155,7 @@ function assemble(runId: string, spans: ReadSpan[]): Recording {
     void gaps.push({ code: 'PAYLOAD_DAMAGED', message, spanId, ...(sessionId !== undefined && { sessionId }) });
   spans.sort((a, b) => byPath(path(a), path(b)) || a.text.o[0] - b.text.o[0]);
   nameHoles(spans, gaps);
-  const bodies = new ExchangeBodies(report);
+  const bodies = new ExchangeBodies(new LostRequests(spans));
   const records: { read: ReadSpan; record: AnyRecord }[] = [];
   for (const read of spans) {
     const record = decode(read, bodies, report);

@@ -206,7 +206,7 @@ function addJson(draft: Draft, values: Record<string, unknown>): void {
 
 function addExchange(draft: Draft, call: ExchangeRecord, state: EncoderState): void {
   const { request, response } = call;
-  const { base, diff, headerBase } = state.chains?.place(call) ?? {};
+  const { base, diff, headerBase, parity } = state.chains?.place(call, state.ordinal) ?? {};
   draft.text['tr'] = call.transport;
   if (call.provider !== undefined) draft.text['pv'] = call.provider;
   if (headerBase !== undefined) draft.text['hb'] = headerBase.spanId;
@@ -219,6 +219,10 @@ function addExchange(draft: Draft, call: ExchangeRecord, state: EncoderState): v
     ...(diff !== undefined && { b: [base, diff.prefix, diff.suffix] }),
   };
   draft.payloads.push([ATTRIBUTES.requestBody, diff?.middle ?? request.body]);
+  if (parity !== undefined) {
+    draft.text['fp'] = parity.note;
+    draft.payloads.push([ATTRIBUTES.parity, parity.bytes]);
+  }
   if (response === undefined) return;
   draft.text['r'] = {
     s: response.status,

@@ -1,0 +1,91 @@
+import { randomBytes } from 'node:crypto';
+import type { OtlpSpan } from '../../exporter/otlp';
+import { decodeSpans } from '../../exporter/span-decoder';
+import { createEncoderState, encodeRecord } from '../../exporter/span-encoder';
+import type { AnyRecord, ExchangeRecord, Recording } from '../../instrumentation/schema/records';
+import { exchange, hex } from './record-samples';
+
+const resource = { attributes: [] };
+const decode = (spans: OtlpSpan[]): Recording => decodeSpans(spans.map((span) => ({ resource, span })));
+const encode = (records: AnyRecord[]): OtlpSpan[] => {
+  const state = createEncoderState();
+  return records.map((record) => encodeRecord(record, state));
+};
+
+/** A conversation that grows by one message a turn; every seventh is large. */
+function conversation(turns: number): ExchangeRecord[] {
+  const messages: unknown[] = [];
+  return Array.from({ length: turns }, (_, i) => {
+    const size = i % 7 === 6 ? 20_000 : 500 + 13 * i;
+    messages.push({ role: 'user', content: `${randomBytes(size).toString('base64')} é ${'🙂'.repeat(i % 9)}` });
+    return exchange(JSON.stringify({ model: 'm', messages }), { spanId: hex(8), seqStart: 10 * i, seqEnd: 10 * i + 9 });
+  });
+}
+
+const records = conversation(70);
+const spans = encode(records);
+const without = (...lost: number[]): OtlpSpan[] => spans.filter((_, index) => !lost.includes(index));
+const bodies = (recording: Recording): string[] =>
+  recording.calls.map((call) => ('request' in call ? call.request.body.toString('utf8') : ''));
+const expected = (...lost: number[]): string[] =>
+  records.filter((_, index) => !lost.includes(index)).map((record) => record.request.body.toString('utf8'));
+
+test.each([0, 1, 15, 16, 17, 30, 31, 32, 33, 47, 48, 49, 50, 60])(
+  'when span %i of a growing conversation is lost, the calls after it come back whole',
+  (lost) => {
+    const recording = decode(without(lost));
+    expect(bodies(recording)).toEqual(expected(lost));
+    expect(recording.calls.map((call) => 'request' in call && call.request.headers)).toEqual(
+      records.filter((_, index) => index !== lost).map((record) => record.request.headers),
+    );
+    expect(recording.gaps.map((gap) => gap.message)).toEqual([
+      expect.stringMatching(new RegExp(`^1 of 70 spans of session .* did not come back: number ${lost + 1}$`)),
+    ]);
+  },
+);
+
+test('one lost span in each group is made good for', () => {
+  expect(bodies(decode(without(3, 20, 40)))).toEqual(expected(3, 20, 40));
+});
+
+test('when two spans of one group are lost, what depends on them is named, and nothing before them', () => {
+  const recording = decode(without(35, 36));
+  expect(bodies(recording)).toEqual(expected(...Array.from({ length: 35 }, (_, i) => 35 + i)));
+  expect(recording.gaps).toHaveLength(1 + 33);
+  expect(recording.gaps.map((gap) => gap.message).join()).toContain('its request builds on span');
+});
+
+test('the last spans are not covered yet, and a loss among them is named', () => {
+  const recording = decode(without(68));
+  expect(bodies(recording)).toEqual(expected(68, 69));
+  expect(recording.gaps.map((gap) => gap.message).join()).toContain(`builds on span ${spans[68]!.spanId}`);
+});
+
+test('a request that a backend cut is restored, and so nothing is lost', () => {
+  const cut = spans.map((span, index) =>
+    index !== 20 ? span : { ...span, attributes: span.attributes.filter(({ key }) => key !== 'reenact.request.body') },
+  );
+  const recording = decode(cut);
+  expect([bodies(recording), recording.gaps]).toEqual([expected(), []]);
+});
+
+test('damaged parity restores nothing, and says what is missing', () => {
+  const broken = without(20).map((span) => ({
+    ...span,
+    attributes: span.attributes.map(({ key, value }) =>
+      key === 'reenact.parity' ? { key, value: { arrayValue: { values: [{ stringValue: 'AAAA' }] } } } : { key, value },
+    ),
+  }));
+  const recording = decode(broken);
+  expect(bodies(recording)).toEqual(expected(...Array.from({ length: 50 }, (_, i) => 20 + i)));
+  expect(recording.gaps.map((gap) => gap.message).join()).toContain(`builds on span ${spans[20]!.spanId}`);
+});
+
+test('a request of a megabyte is not doubled', () => {
+  const messages = Array.from({ length: 40 }, (_, i) => 'x'.repeat(i === 8 ? 1_000_000 : 1000) + String(i));
+  const grown = messages.map((_, i) =>
+    exchange(JSON.stringify(messages.slice(0, i + 1)), { spanId: hex(8), seqStart: 10 * i, seqEnd: 10 * i + 9 }),
+  );
+  const bytes = encode(grown).reduce((sum, span) => sum + JSON.stringify(span).length, 0);
+  expect(bytes).toBeLessThan(1_000_000 + 40 * 3500);
+});
