@@ -54,7 +54,7 @@ function groupsOf(spans: readonly ReadSpan[]): Map<string, Group> {
   for (const carrier of spans) {
     const note = noteOf(carrier);
     if (note === undefined) continue;
-    const members = between(conversations.get(conversationOf(carrier)) ?? [], note);
+    const members = between(conversations.get(conversationOf(carrier, note.k)) ?? [], note);
     if (members.length === note.n) {
       for (const read of members)
         groups.set(read.span.spanId, { carrier, note, others: members.filter((other) => other !== read) });
@@ -66,8 +66,8 @@ function groupsOf(spans: readonly ReadSpan[]): Map<string, Group> {
 }
 
 /** As the encoder tells conversations apart. */
-const conversationOf = (read: ReadSpan): string =>
-  [ATTRIBUTES.process, ATTRIBUTES.sessionId, ATTRIBUTES.key].map((key) => read.search(key) ?? '').join('\n');
+const conversationOf = (read: ReadSpan, key = read.search(ATTRIBUTES.key) ?? ''): string =>
+  [read.search(ATTRIBUTES.process) ?? '', read.search(ATTRIBUTES.sessionId) ?? '', key].join('\n');
 
 function noteOf(read: ReadSpan): ParityNote | undefined {
   const note = read.text['fp'] as Partial<ParityNote> | undefined;
@@ -75,7 +75,13 @@ function noteOf(read: ReadSpan): ParityNote | undefined {
   const pairs = [note.o, note.l, note.i].every(
     (pair) => Array.isArray(pair) && pair.length === 2 && pair.every(isCount),
   );
-  return pairs && isCount(note.n) && note.n <= MAX_GROUP && isCount(note.c) ? (note as ParityNote) : undefined;
+  return pairs &&
+    (note.k === undefined || typeof note.k === 'string') &&
+    isCount(note.n) &&
+    note.n <= MAX_GROUP &&
+    isCount(note.c)
+    ? (note as ParityNote)
+    : undefined;
 }
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;

@@ -10,6 +10,8 @@ const WORTH_BYTES = 64;
 const KEY_FRAME_SHARE = 0.3;
 /** Longest chain of differences where a key frame is cheap. */
 const CHAIN_LIMIT = 32;
+/** From how many uncovered requests on the end of a session carries their parity. */
+const WORTH_CLOSING = 3;
 /** Bodies kept to compare the next one with; beyond it the oldest chains begin anew. */
 const MAX_KEPT_BYTES = 32 * 1024 * 1024;
 
@@ -69,6 +71,18 @@ export class RequestChains {
         },
       }),
     };
+  }
+
+  /** Parity over the last requests of a session, of its busiest address: no later exchange will cover them. */
+  closing(sessionId: string): Placement['parity'] {
+    let busiest: [string, RequestParity] | undefined;
+    for (const [id, { parity }] of this.chains) {
+      if (!id.startsWith(`${sessionId}\n`) || parity.size < Math.max(WORTH_CLOSING, busiest?.[1].size ?? 0)) continue;
+      busiest = [id.slice(sessionId.length + 1), parity];
+    }
+    if (busiest === undefined) return undefined;
+    const { note, bytes } = busiest[1].take();
+    return { note: { ...note, k: busiest[0] }, bytes };
   }
 
   private difference(chain: Chain, body: Buffer): Difference | undefined {

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 
 /** Requests of one conversation that one parity covers: one of them may be lost. */
-const GROUP = 16;
+const GROUP = 20;
 /** A larger difference is not covered: its parity would double what it costs. */
 export const MAX_COVERED = 256 * 1024;
 
@@ -17,6 +17,8 @@ export interface ParityNote {
   readonly c: number;
   /** Halves of the span id. */
   readonly i: readonly [number, number];
+  /** Method and address, where the span that carries the parity is no exchange. */
+  readonly k?: string;
 }
 
 /** One request of a group, as it counts for the parity. */
@@ -41,7 +43,7 @@ export const idHalves = (spanId: string): [number, number] => [
 
 /**
  * XOR over the requests of a conversation. In a growing conversation each request builds on the one before, so one lost
- * span would take all later ones along; from the parity and the rest of its group it is restored, for a sixteenth of
+ * span would take all later ones along; from the parity and the rest of its group it is restored, for a twentieth of
  * its size.
  */
 export class RequestParity {
@@ -49,6 +51,10 @@ export class RequestParity {
   private length = 0;
   private readonly note = { n: 0, o: [0, 0] as [number, number], l: [0, 0] as [number, number], c: 0 };
   private readonly id: [number, number] = [0, 0];
+
+  get size(): number {
+    return this.note.n;
+  }
 
   get isFull(): boolean {
     return this.note.n >= GROUP;

@@ -5,7 +5,7 @@ import { encodeChunkTable } from './chunk-table';
 import { encodeHeaders } from './header-codec';
 import { type OtlpAttribute, type OtlpSpan, SPAN_KIND, STATUS, toNanos, toOtlpValue } from './otlp';
 import { cutText, encodePiece, type PieceInfo, sha256 } from './payload-codec';
-import { RequestChains } from './request-chains';
+import { type Placement, RequestChains } from './request-chains';
 
 /** What the encoder of one process remembers between records. */
 export interface EncoderState {
@@ -155,7 +155,7 @@ function sessionOrCall(record: Exclude<AnyRecord, { kind: 'process' | 'exit' }>,
     text: {},
     payloads: [],
   };
-  if (session !== undefined) addSession(draft, session);
+  if (session !== undefined) addSession(draft, session, state);
   if (call !== undefined) addCall(draft, call, state);
   return draft;
 }
@@ -168,12 +168,19 @@ function keyOf(call: CallRecord): string {
   return `${call.request.method} ${call.request.url.split('?', 1)[0]}`;
 }
 
-function addSession(draft: Draft, record: Extract<AnyRecord, { kind: 'session' }>): void {
+function addSession(draft: Draft, record: Extract<AnyRecord, { kind: 'session' }>, state: EncoderState): void {
   draft.text['ph'] = record.phase;
   if (record.phase === 'start') draft.text['id'] = record.spanId;
   if (record.parentSpanId !== undefined) draft.text['pa'] = record.parentSpanId;
   if (record.failure !== undefined) draft.text['fl'] = record.failure;
   if (record.metadata !== undefined) draft.payloads.push([ATTRIBUTES.metadata, json(record.metadata)]);
+  if (record.phase === 'end') addParity(draft, state.chains?.closing(record.sessionId));
+}
+
+function addParity(draft: Draft, parity: Placement['parity']): void {
+  if (parity === undefined) return;
+  draft.text['fp'] = parity.note;
+  draft.payloads.push([ATTRIBUTES.parity, parity.bytes]);
 }
 
 function addCall(draft: Draft, call: CallRecord, state: EncoderState): void {
@@ -219,10 +226,7 @@ function addExchange(draft: Draft, call: ExchangeRecord, state: EncoderState): v
     ...(diff !== undefined && { b: [base, diff.prefix, diff.suffix] }),
   };
   draft.payloads.push([ATTRIBUTES.requestBody, diff?.middle ?? request.body]);
-  if (parity !== undefined) {
-    draft.text['fp'] = parity.note;
-    draft.payloads.push([ATTRIBUTES.parity, parity.bytes]);
-  }
+  addParity(draft, parity);
   if (response === undefined) return;
   draft.text['r'] = {
     s: response.status,
