@@ -10,6 +10,7 @@ import type {
   SessionRecord,
 } from '../instrumentation/schema/records';
 import { FORMAT_VERSION, READABLE_FORMAT_VERSIONS } from '../instrumentation/schema/version';
+import { joinParts } from './attribute-parts';
 import { decodeCall, decodeLife, decodeSession } from './decode-record';
 import { ExchangeBodies } from './exchange-bodies';
 import { LostRequests } from './lost-requests';
@@ -75,6 +76,7 @@ function readSpan(span: OtlpSpan, report: ReportGap): ReadSpan | undefined {
     const plain = fromOtlpValue(value);
     if (plain !== undefined) attributes.set(key, plain);
   }
+  joinParts(attributes);
   const kind = attributes.get(ATTRIBUTES.kind);
   const stored = attributes.get(ATTRIBUTES.record);
   if (kind === undefined && stored === undefined) return undefined;

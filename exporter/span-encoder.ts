@@ -1,6 +1,7 @@
 import { ATTRIBUTES, MAX_ATTRIBUTES, MAX_SEARCHABLE, PAYLOAD_CODES } from '../instrumentation/schema/attributes';
 import type { AnyRecord, AttributeValue, CallRecord, ExchangeRecord } from '../instrumentation/schema/records';
 import { FORMAT_VERSION } from '../instrumentation/schema/version';
+import { partsOf } from './attribute-parts';
 import { encodeChunkTable } from './chunk-table';
 import { encodeHeaders } from './header-codec';
 import { type OtlpAttribute, type OtlpSpan, SPAN_KIND, STATUS, toNanos, toOtlpValue } from './otlp';
@@ -64,13 +65,17 @@ export function encodeRecord(record: AnyRecord, state: EncoderState): OtlpSpan {
   };
   const recordText = JSON.stringify(text);
   const attributes: OtlpAttribute[] = search.map(([key, value]) => ({ key, value: { stringValue: value } }));
-  attributes.push({ key: ATTRIBUTES.record, value: toOtlpValue(cutText(Buffer.from(recordText, 'utf8'))) });
+  addChunks(attributes, ATTRIBUTES.record, cutText(Buffer.from(recordText, 'utf8')));
   attributes.push({ key: ATTRIBUTES.recordCheck, value: { stringValue: recordCheck(search, recordText) } });
   for (const [key, piece] of pieces) {
-    if (piece.chunks.length > 0) attributes.push({ key, value: toOtlpValue(piece.chunks) });
+    if (piece.chunks.length > 0) addChunks(attributes, key, piece.chunks);
   }
   addView(attributes, record);
   return spanOf(record, attributes);
+}
+
+function addChunks(attributes: OtlpAttribute[], key: string, chunks: readonly string[]): void {
+  for (const [name, part] of partsOf(key, chunks)) attributes.push({ key: name, value: toOtlpValue(part) });
 }
 
 /** Length of the record text and hash over the searchable attributes and it. */
