@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readRun } from '../../exporter/local-store';
+import { sha256 } from '../../exporter/payload-codec';
 import { createSink } from '../../exporter/sink';
 import { readConfig } from '../../instrumentation/config';
 import type { Recording } from '../../instrumentation/schema/records';
@@ -82,7 +83,8 @@ withBackends('through agent, gateway and Jaeger (needs node scripts/backends.mjs
     const sink = createSink(readConfig(settings, '/'), {
       diagnostics: { failed: (place, error) => void failures.push(`${place}: ${String(error)}`) },
     });
-    for (const item of run.records()) sink.write(item);
+    // The ids of the samples end in zeros, which no sampler takes for random.
+    for (const item of run.records()) sink.write({ ...item, traceId: sha256(item.traceId).slice(0, 32) });
     await sink.flush(60_000);
     sink.close();
     expect(failures).toEqual([]);
