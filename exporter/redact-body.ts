@@ -37,8 +37,12 @@ const coders: Readonly<Record<string, () => readonly [decode: Coder, encode: Cod
 
 /** Largest decoded body that is looked into when it is compressed. */
 const MAX_DECODED = 64 * 1024 * 1024;
-/** What is looked at again before a change: longer than any credential but a private key. */
+/** What is looked at again before a change where a private key may stand. */
 const OVERLAP = 8192;
+/** Longest run of characters of a credential that is followed back from a change. */
+const MAX_RUN = 1024;
+/** What stands before a credential and tells it (`Bearer `), and one character that must not be of a word. */
+const LEAD = 16;
 const MAX_RECENT = 32;
 const MAX_RECENT_BYTES = 16 * 1024 * 1024;
 
@@ -78,7 +82,7 @@ function redactPlain(body: Buffer, context: BodyContext): Buffer {
 /** Shapes are ASCII: found in the bytes as they are, in what is new since the last body to the same address. */
 function redactShapes(body: Buffer, { rules, key }: BodyContext): Buffer {
   const recent = key === undefined ? undefined : rules.recent.get(key);
-  const from = recent === undefined ? 0 : Math.max(0, difference(recent, body).prefix - OVERLAP);
+  const from = recent === undefined ? 0 : startOfLook(body, difference(recent, body).prefix);
   const text = body.toString('latin1', from);
   const safe = rules.shapes(text);
   if (safe === text) {
@@ -86,6 +90,28 @@ function redactShapes(body: Buffer, { rules, key }: BodyContext): Buffer {
     return body;
   }
   return Buffer.from(body.toString('latin1', 0, from) + safe, 'latin1');
+}
+
+/** Where a credential may begin that the bytes from `changed` on could complete. */
+function startOfLook(body: Buffer, changed: number): number {
+  if (body.includes('-----BEGIN')) return Math.max(0, changed - OVERLAP);
+  let start = changed;
+  const least = Math.max(0, changed - MAX_RUN);
+  while (start > least && isOfCredential(body[start - 1] ?? 0)) start -= 1;
+  return Math.max(0, start === least ? changed - OVERLAP : start - LEAD);
+}
+
+/** Letters, digits and `+ - . / = _ ~`. */
+function isOfCredential(byte: number): boolean {
+  return (
+    (byte >= 0x61 && byte <= 0x7a) ||
+    (byte >= 0x41 && byte <= 0x5a) ||
+    (byte >= 0x2d && byte <= 0x39) ||
+    byte === 0x2b ||
+    byte === 0x3d ||
+    byte === 0x5f ||
+    byte === 0x7e
+  );
 }
 
 function remember(recent: Map<string, Buffer>, key: string, body: Buffer): void {

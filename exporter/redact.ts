@@ -2,7 +2,15 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Config } from '../instrumentation/config';
 import { ReenactError } from '../instrumentation/schema/errors';
-import type { CallRecord, TypedJson, WireRequest, WireResponse } from '../instrumentation/schema/records';
+import { wholeBody } from '../instrumentation/schema/whole-body';
+import type {
+  AttributeValue,
+  CallRecord,
+  ExchangeRecord,
+  TypedJson,
+  WireRequest,
+  WireResponse,
+} from '../instrumentation/schema/records';
 import { redactBody, type BodyRules } from './redact-body';
 import { redactJson } from './redact-json';
 import { redactUrl, redactRequestHeaders, redactResponseHeaders } from './redact-wire';
@@ -28,7 +36,7 @@ export interface Redactor {
   json(value: TypedJson): TypedJson;
   text(text: string): string;
   argv(argv: readonly string[]): readonly string[];
-  /** All of the above for a whole record, its view for people too. */
+  /** All of the above for a whole record, its view for people too; an exchange is changed in place. */
   record<R extends CallRecord>(record: R): R;
 }
 
@@ -134,7 +142,7 @@ function redactResponse(
   response: WireResponse,
   { rules, tokenEndpoint }: { rules: BodyRules; tokenEndpoint: boolean },
 ): WireResponse {
-  const whole = Buffer.concat(response.chunks.map((chunk) => chunk.bytes));
+  const whole = wholeBody(response.chunks);
   const body = redactBody(whole, { rules, place: 'response', tokenEndpoint, headers: response.headers });
   const headers = redactResponseHeaders(response.headers, rules.tokens, body === whole ? undefined : body.length);
   if (body === whole) return headers === response.headers ? response : { ...response, headers };
@@ -154,39 +162,50 @@ interface RecordRules {
   readonly hasOwnRules: boolean;
 }
 
-function redactRecord<R extends CallRecord>(record: R, { redactor, text, hasOwnRules }: RecordRules): R {
-  const fields: Record<string, unknown> = {};
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
+function redactRecord<R extends CallRecord>(record: R, rules: RecordRules): R {
   const call: CallRecord = record;
-  let isViewClean = false;
-  if (call.kind === 'llm' || call.kind === 'http') {
-    const request = redactor.request(call.request);
-    const response = call.response && redactor.response(call.response, call.request);
-    fields['request'] = request;
-    if (response !== undefined) fields['response'] = response;
-    // The view is made of the bodies: what was not found in them is not in it either.
-    isViewClean =
-      !hasOwnRules &&
-      call.error === undefined &&
-      request.body === call.request.body &&
-      request.url === call.request.url &&
-      response?.chunks === call.response?.chunks;
-  } else {
-    for (const name of ['args', 'result', 'thrown', 'value', 'data'] as const) {
-      const value = (call as unknown as Record<string, unknown>)[name];
-      if (value !== undefined) fields[name] = redactor.json(value);
-    }
+  if (call.kind === 'llm' || call.kind === 'http') return redactExchange(call, rules) as R;
+  const { redactor, text } = rules;
+  const fields: Record<string, unknown> = {};
+  for (const name of ['args', 'result', 'thrown', 'value', 'data'] as const) {
+    const value = (call as unknown as Record<string, unknown>)[name];
+    if (value !== undefined) fields[name] = redactor.json(value);
   }
   if (call.error !== undefined) fields['error'] = { ...call.error, message: text(call.error.message) };
-  if (call.attributes !== undefined && !isViewClean) {
-    fields['attributes'] = Object.fromEntries(
-      Object.entries(call.attributes).map(([key, value]) => [
-        key,
-        typeof value === 'string' ? text(value) : typeof value === 'object' ? value.map(text) : value,
-      ]),
-    );
-  }
+  if (call.attributes !== undefined) fields['attributes'] = redactView(call.attributes, text);
   const changed = Object.entries(fields).some(
     ([name, value]) => value !== (record as unknown as Record<string, unknown>)[name],
   );
   return changed ? { ...record, ...fields } : record;
+}
+
+/** In place: nobody but the recorder has seen the record, and a copy costs more than the look for secrets. */
+function redactExchange(call: Mutable<ExchangeRecord>, { redactor, text, hasOwnRules }: RecordRules): ExchangeRecord {
+  const { request, response, attributes, error } = call;
+  call.request = redactor.request(request);
+  if (response !== undefined) call.response = redactor.response(response, request);
+  if (error !== undefined) call.error = { ...error, message: text(error.message) };
+  // The view is made of the bodies: what was not found in them is not in it either.
+  const isViewClean =
+    !hasOwnRules &&
+    error === undefined &&
+    call.request.body === request.body &&
+    call.request.url === request.url &&
+    call.response?.chunks === response?.chunks;
+  if (attributes !== undefined && !isViewClean) call.attributes = redactView(attributes, text);
+  return call;
+}
+
+function redactView(
+  view: Readonly<Record<string, AttributeValue>>,
+  text: (text: string) => string,
+): Record<string, AttributeValue> {
+  return Object.fromEntries(
+    Object.entries(view).map(([key, value]) => [
+      key,
+      typeof value === 'string' ? text(value) : typeof value === 'object' ? value.map(text) : value,
+    ]),
+  );
 }

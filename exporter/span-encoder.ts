@@ -1,5 +1,6 @@
 import { ATTRIBUTES, MAX_ATTRIBUTES, MAX_SEARCHABLE, PAYLOAD_CODES } from '../instrumentation/schema/attributes';
 import type { AnyRecord, AttributeValue, CallRecord, ExchangeRecord } from '../instrumentation/schema/records';
+import { wholeBody } from '../instrumentation/schema/whole-body';
 import { FORMAT_VERSION } from '../instrumentation/schema/version';
 import { partsOf } from './attribute-parts';
 import { encodeChunkTable } from './chunk-table';
@@ -84,7 +85,11 @@ export function recordCheck(search: readonly (readonly [string, string])[], text
   return `${Buffer.byteLength(text)}:${sha256(lines + text).slice(0, 32)}`;
 }
 
+/** Almost all values are such, and so need no look at their code points. */
+const ASCII = /^[ -~]*$/;
+
 function searchable(value: string): string {
+  if (value.length <= MAX_SEARCHABLE && ASCII.test(value)) return value;
   const wellFormed = Buffer.from(value, 'utf8').toString('utf8');
   return wellFormed.length <= MAX_SEARCHABLE
     ? wellFormed
@@ -242,7 +247,7 @@ function addExchange(draft: Draft, call: ExchangeRecord, state: EncoderState): v
     t: response.headMs,
     c: encodeChunkTable(response.chunks, { seq: response.headSeq, ms: response.headMs }),
   };
-  draft.payloads.push([ATTRIBUTES.responseBody, Buffer.concat(response.chunks.map((chunk) => chunk.bytes))]);
+  draft.payloads.push([ATTRIBUTES.responseBody, wholeBody(response.chunks)]);
 }
 
 const OWN_NAMES: ReadonlySet<string> = new Set(Object.values(ATTRIBUTES));

@@ -15,6 +15,7 @@ import type { Diagnostics } from './diagnostics';
 import { createFilter } from './exclusions';
 import { installHooks } from './install-hooks';
 import { IdSource } from './ids';
+import { InboundSessions } from './inbound-sessions';
 import { OutputDigests } from './output-digest';
 import { CLAIMS_VARIABLE, makeClaims } from './process-claim';
 import { processFacts, realNow } from './process-facts';
@@ -23,8 +24,9 @@ import { GrowingBodies } from './providers/growing-bodies';
 import { Recorder } from './recorder';
 import type { ExchangeCorrelator, HostSpans, RecorderClock } from './recorder-options';
 import { Runtime, setActiveRuntime } from './runtime';
+import { installInboundHttp } from './taps/inbound-http';
 import { installTaps } from './taps/registry';
-import type { CallRecord, RecordSink } from './schema/records';
+import type { CallRecord, ExchangeRecord, RecordSink } from './schema/records';
 
 /** What differs between recording and a replay that is itself recorded. */
 export interface Composition {
@@ -87,9 +89,11 @@ export function composeRecorder(composition: Composition): Composed {
       installTimerObserver(recordingTimers(recorder));
       noteTemporaryNames(recordingDraws(recorder));
     } else replay.timers(recorder);
-    installTaps(recorder, (place, error) => diagnostics.failed(place, error), {
-      whileLoading: () => recorder.internalReads.listenWhileLoading(),
-    });
+    const onFailure = (place: string, error: unknown): void => diagnostics.failed(place, error);
+    installTaps(recorder, onFailure, { whileLoading: () => recorder.internalReads.listenWhileLoading() });
+    const { session } = config.file;
+    if (session?.header !== undefined || session?.body !== undefined)
+      installInboundHttp(new InboundSessions(recorder, session), onFailure);
   });
   const runtime = new Runtime(recorder, composition.gate);
   setActiveRuntime(runtime);
@@ -153,6 +157,8 @@ function factsOf(
   };
 }
 
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
 /** A finished exchange that a provider recognises becomes an LLM call with its view for people. */
 export function callDescriber(content: boolean): (record: CallRecord) => CallRecord {
   const kept = new GrowingBodies();
@@ -162,12 +168,12 @@ export function callDescriber(content: boolean): (record: CallRecord) => CallRec
     const bodies = { kept, key: `${record.sessionId}\n${request.url}` };
     const described = describeExchange(request, response, { outcome, content, bodies });
     if (described === undefined) return record;
-    return {
-      ...record,
-      kind: 'llm',
+    // The record is the recorder's own and has been shown to nobody; a copy of it would cost more than its view.
+    return Object.assign(record as Mutable<ExchangeRecord>, {
+      kind: 'llm' as const,
       provider: described.provider.id,
       name: described.spanName,
-      attributes: { ...described.view, ...record.attributes },
-    };
+      attributes: Object.assign(described.view, record.attributes),
+    });
   };
 }

@@ -15,7 +15,8 @@ export interface DeclaredFunctions {
 
 /** `reenact.config.json`. */
 export interface ConfigFile {
-  readonly session?: { readonly header?: string };
+  /** Where an inbound request names its conversation: a header, or a JSON Pointer into its JSON body. */
+  readonly session?: { readonly header?: string; readonly body?: string };
   readonly tools?: readonly DeclaredFunctions[];
   readonly observe?: readonly DeclaredFunctions[];
   /** Hosts (`api.example.com`, `*.example.com`) and routes (`/health`, `/internal/*`) that are not recorded. */
@@ -120,6 +121,7 @@ function checkConfigFile(parsed: unknown, path: string): ConfigFile {
   };
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return fail('must be a JSON object');
   const file = parsed as ConfigFile;
+  checkSession(file.session, fail);
   for (const field of ['tools', 'observe'] as const) {
     const list: unknown = file[field] ?? [];
     if (!Array.isArray(list)) return fail(`"${field}" must be an array`);
@@ -132,6 +134,15 @@ function checkConfigFile(parsed: unknown, path: string): ConfigFile {
     }
   }
   return file;
+}
+
+function checkSession(session: unknown, fail: (what: string) => never): void {
+  if (session === undefined) return;
+  if (typeof session !== 'object' || session === null) fail('"session" must be an object');
+  const { header = 'x', body = '/' } = session as { header?: unknown; body?: unknown };
+  if (typeof header !== 'string' || header === '') fail('"session.header" must be the name of a header');
+  if (typeof body !== 'string' || !body.startsWith('/'))
+    fail('"session.body" must be a JSON Pointer such as "/conversation/id"');
 }
 
 function readOtlp(env: Env): Config['otlp'] {

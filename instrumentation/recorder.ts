@@ -125,7 +125,7 @@ export class Recorder implements ExchangeObserver {
       this.startSession(session);
       const ambient = this.ambient.drain();
       const redacted = this.options.redact(record);
-      this.options.sink.write(ambient === undefined ? redacted : { ...redacted, ambient });
+      this.options.sink.write(ambient === undefined ? redacted : Object.assign(redacted, { ambient }));
     });
   }
 

@@ -6,6 +6,9 @@ const LOOKS = 16;
 /** Reads that are looked at, at most, for those of preloaded packages: they come while modules load. */
 const LOADER_LOOKS = 1_000;
 
+/** On the stand-in for `stream.finished`: undici may be found loading in more than one way. */
+const LISTENING = Symbol('listening');
+
 type Finished = (...args: unknown[]) => unknown;
 
 /**
@@ -55,13 +58,16 @@ export class InternalReads {
     // eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded with undici, not at start-up
     const stream = require('node:stream') as { finished: Finished };
     const original = stream.finished;
+    if (LISTENING in original) return () => undefined;
     const finished = (...args: unknown[]): unknown => {
       const last = args.at(-1);
+      // The end of the first fetch may have been told before: its read is heard now.
+      if (!this.hearsEnds) this.expected = 0;
       this.hearsEnds = true;
       if (typeof last === 'function') args[args.length - 1] = this.heard(last as Finished);
       return Reflect.apply(original, stream, args) as unknown;
     };
-    stream.finished = finished;
+    stream.finished = Object.assign(finished, { [LISTENING]: true });
     return () => {
       if (stream.finished === finished) stream.finished = original;
     };

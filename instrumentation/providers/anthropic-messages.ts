@@ -117,9 +117,7 @@ function view(request: ProviderRequest, response: ParsedResponse | undefined): R
   const content = objectsOf(answer['content']);
   const reason = asText(answer['stop_reason']);
   const format = body['output_format'] ?? asObject(body['output_config'])['format'];
-  return attributes({
-    ...commonAttributes(anthropicMessages, request, response),
-    ...usageOf(answer),
+  return attributes(commonAttributes(anthropicMessages, request, response), usageOf(answer), {
     'gen_ai.request.max_tokens': asNumber(body['max_tokens']),
     'gen_ai.request.stop_sequences': stopSequences(body['stop_sequences']),
     'gen_ai.response.finish_reasons': [reason],

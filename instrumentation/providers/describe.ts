@@ -1,3 +1,4 @@
+import { wholeBody } from '../schema/whole-body';
 import type { AttributeValue, Outcome, WireRequest, WireResponse } from '../schema/records';
 import { cutText } from './bounded-value';
 import { decodeContent } from './content-coding';
@@ -72,9 +73,7 @@ export function readRequest(request: WireRequest, bodies?: DescribeOptions['bodi
 
 /** Decodes a response; undefined when its bytes are damaged or too many. */
 export function readResponse(response: WireResponse, complete: boolean): ProviderResponse | undefined {
-  const [first, ...others] = response.chunks;
-  const bytes = others.length === 0 ? first?.bytes : Buffer.concat(response.chunks.map((chunk) => chunk.bytes));
-  const decoded = decodeContent(bytes ?? Buffer.alloc(0), response.headers);
+  const decoded = decodeContent(wholeBody(response.chunks), response.headers);
   const text = decoded && textOf(decoded);
   const contentType = response.headers.find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? '';
   return text === undefined ? undefined : { status: response.status, contentType, text, complete };

@@ -13,21 +13,31 @@ export const CONTENT_ATTRIBUTES: ReadonlySet<string> = new Set([
 
 const MAX_TEXT = 256;
 
-/** Keeps of a list of candidates what may be an attribute; short texts are cut, the content attributes are bounded already. */
-export function attributes(fields: Readonly<Record<string, unknown>>): Record<string, AttributeValue> {
+/**
+ * Keeps of lists of candidates what may be an attribute; short texts are cut, the content attributes are bounded already.
+ * Several lists, for to spread them into one costs more than all the rest.
+ */
+export function attributes(...lists: readonly Readonly<Record<string, unknown>>[]): Record<string, AttributeValue> {
   const kept: Record<string, AttributeValue> = {};
-  // The names are ours, so none of them means anything to an object.
-  for (const name in fields) {
-    const value = fields[name];
-    if (value === undefined || value === '') continue;
-    if (typeof value === 'string') kept[name] = CONTENT_ATTRIBUTES.has(name) ? value : cutText(value, MAX_TEXT);
-    else if (typeof value === 'boolean' || asNumber(value) !== undefined) kept[name] = value as boolean | number;
-    else if (Array.isArray(value)) {
-      const texts = value.filter((item) => typeof item === 'string').slice(0, 16);
-      if (texts.length > 0) kept[name] = texts.map((text) => cutText(text, MAX_TEXT));
+  for (const fields of lists) {
+    // The names are ours, so none of them means anything to an object.
+    for (const name in fields) {
+      const value = attributeOf(name, fields[name]);
+      if (value !== undefined) kept[name] = value;
     }
   }
   return kept;
+}
+
+function attributeOf(name: string, value: unknown): AttributeValue | undefined {
+  if (typeof value === 'string') {
+    if (value === '') return undefined;
+    return CONTENT_ATTRIBUTES.has(name) ? value : cutText(value, MAX_TEXT);
+  }
+  if (typeof value === 'boolean') return value;
+  if (!Array.isArray(value)) return asNumber(value);
+  const texts = value.filter((item) => typeof item === 'string').slice(0, 16);
+  return texts.length > 0 ? texts.map((text) => cutText(text, MAX_TEXT)) : undefined;
 }
 
 /** The attributes that every provider has in common, from fields that all three formats spell alike. */

@@ -144,9 +144,7 @@ function view(request: ProviderRequest, response: ParsedResponse | undefined): R
   const n = asNumber(body['n']);
   const messages = asArray(body['messages']);
   const tier = asText(body['service_tier']);
-  return attributes({
-    ...commonAttributes(openaiChat, request, response),
-    ...usageOf(answer),
+  return attributes(commonAttributes(openaiChat, request, response), usageOf(answer), {
     'gen_ai.request.max_tokens': asNumber(body['max_completion_tokens']) ?? asNumber(body['max_tokens']),
     'gen_ai.request.stop_sequences': stopSequences(body['stop']),
     'gen_ai.request.choice.count': n === 1 ? undefined : n,

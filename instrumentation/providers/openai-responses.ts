@@ -137,9 +137,7 @@ function view(request: ProviderRequest, response: ParsedResponse | undefined): R
   const reason = finishReason(answer);
   const output = objectsOf(answer['output']);
   const instructions = asText(body['instructions']);
-  return attributes({
-    ...commonAttributes(openaiResponses, request, response),
-    ...usageOf(answer),
+  return attributes(commonAttributes(openaiResponses, request, response), usageOf(answer), {
     'gen_ai.request.max_tokens': asNumber(body['max_output_tokens']),
     'gen_ai.response.finish_reasons': [reason],
     'gen_ai.output.type': outputType(asObject(asObject(body['text'])['format'])['type']),

@@ -35,7 +35,7 @@ function explain(divergence: Divergence, palette: Palette): string {
       ? []
       : [
           line('at', `${divergence.path || '/'} (rule: ${divergence.rule})`),
-          line('expected', short(divergence.expected)),
+          ...(divergence.expected === null ? [] : [line('expected', short(divergence.expected))]),
           line('actual', short(divergence.actual)),
         ]),
     ...(divergence.nearest === null ? [] : [line('nearest', divergence.nearest)]),

@@ -14,6 +14,7 @@ import { RecordedExchanges, RecordedFunctions } from './recorded-calls';
 import { RecordedEnd } from './recorded-end';
 import { RecordedFirings } from './recorded-firings';
 import { RecordedStatements } from './recorded-statements';
+import { programStack } from './program-stack';
 import type { ReplayOptions } from './report';
 import { Scheduler } from './scheduler';
 import { ReplayState } from './session-state';
@@ -125,7 +126,7 @@ export function blockedBy(what: string): Parameters<ReplayState['blocked']>[0] {
     name: what,
     cause: 'a replay makes no live call of any kind',
     hint: hintFor('blocked'),
-    stack: new Error('blocked').stack ?? '',
+    stack: programStack(),
   };
 }
 

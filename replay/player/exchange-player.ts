@@ -17,6 +17,7 @@ import { overriddenExchange } from './overridden-exchange';
 import { originOf, routeOf } from './call-key';
 import { explainExchange, hintFor, nearestExchange } from './explain';
 import type { RecordedExchanges } from './recorded-calls';
+import { programStack } from './program-stack';
 import type { DivergenceKind, Use } from './report';
 import type { Scheduler } from './scheduler';
 import type { ReplayState } from './session-state';
@@ -130,7 +131,7 @@ export class ExchangePlayer implements ExchangeCorrelator {
       name: `connection to ${origin}`,
       cause: `no call to ${origin} was recorded; recorded: ${known || 'none'}`,
       hint: hintFor('blocked'),
-      stack: new Error('blocked').stack ?? '',
+      stack: programStack(),
     });
     return {
       refuse: {

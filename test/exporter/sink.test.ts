@@ -122,6 +122,30 @@ test.each(['http/protobuf', 'http/json'])('sends the same spans over %s, gzipped
   expect(failures).toEqual([]);
 });
 
+test('sends JSON unless told otherwise, and protobuf to a receiver that takes no JSON', async () => {
+  const receiver = await receive((n) => (n === 0 ? { status: 415 } : undefined));
+  const dir = store();
+  const sink = createSink(config(dir, { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: receiver.url }), { diagnostics });
+  for (const record of samples()) sink.write(record);
+  await sink.flush(10_000);
+  expect(receiver.posts.map((post) => post.headers['content-type'])).toEqual([
+    'application/json',
+    'application/x-protobuf',
+  ]);
+  expect(decodeSpans(receiver.spans)).toEqual(await readRun(dir, 'run-1'));
+  expect(failures).toEqual([]);
+});
+
+test('a refusal of the protocol that was asked for is told, not worked around', async () => {
+  const receiver = await receive(() => ({ status: 415, body: 'no' }));
+  const env = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: receiver.url, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' };
+  const sink = createSink(config(store(), env), { diagnostics });
+  for (const record of samples()) sink.write(record);
+  await sink.flush(10_000);
+  expect(receiver.posts).toHaveLength(1);
+  expect(failures).toEqual([['OTLP endpoint', 'HTTP 415 no']]);
+});
+
 test('packs by bytes: no request is over 4 MB and a giant goes alone', async () => {
   const receiver = await receive();
   const sink = createSink(config(store(), { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: receiver.url }), { diagnostics });

@@ -11,7 +11,7 @@ const read = (env: Record<string, string> = {}) => readConfig(env, folder);
 
 describe('the configuration', () => {
   it('has its defaults', () => {
-    expect(read()).toMatchObject({ mode: 'record', record: 'on', store: join(folder, '.reenact'), spool: true, processPath: '0', file: {}, otlp: { url: undefined, protocol: 'http/protobuf', timeoutMs: 10_000 } }); // prettier-ignore
+    expect(read()).toMatchObject({ mode: 'record', record: 'on', store: join(folder, '.reenact'), spool: true, processPath: '0', file: {}, otlp: { url: undefined, protocol: undefined, timeoutMs: 10_000 } }); // prettier-ignore
   });
 
   it('refuses a mode that it does not know, and takes an empty one for none', () => {
