@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 
 /** Requests of one conversation that one parity covers: one of them may be lost. */
-const GROUP = 20;
+const GROUP = 24;
 /** A larger difference is not covered: its parity would double what it costs. */
 export const MAX_COVERED = 256 * 1024;
 
@@ -43,7 +43,7 @@ export const idHalves = (spanId: string): [number, number] => [
 
 /**
  * XOR over the requests of a conversation. In a growing conversation each request builds on the one before, so one lost
- * span would take all later ones along; from the parity and the rest of its group it is restored, for a twentieth of
+ * span would take all later ones along; from the parity and the rest of its group it is restored, for a twenty-fourth of
  * its size.
  */
 export class RequestParity {

@@ -22,7 +22,7 @@ function conversation(turns: number): ExchangeRecord[] {
   });
 }
 
-const records = conversation(70);
+const records = conversation(80);
 const spans = encode(records);
 const without = (...lost: number[]): OtlpSpan[] => spans.filter((_, index) => !lost.includes(index));
 /** Bodies of a megabyte would make failures unreadable. */
@@ -32,7 +32,7 @@ const bodies = (recording: Recording): string[] =>
 const expected = (...lost: number[]): string[] =>
   records.filter((_, index) => !lost.includes(index)).map((record) => digest(record.request.body));
 
-test.each([0, 1, 18, 19, 20, 21, 30, 39, 40, 41, 47, 48, 49, 50, 59])(
+test.each([0, 1, 22, 23, 24, 25, 30, 47, 48, 49, 50, 71])(
   'when span %i of a growing conversation is lost, the calls after it come back whole',
   (lost) => {
     const recording = decode(without(lost));
@@ -41,26 +41,26 @@ test.each([0, 1, 18, 19, 20, 21, 30, 39, 40, 41, 47, 48, 49, 50, 59])(
       records.filter((_, index) => index !== lost).map((record) => record.request.headers),
     );
     expect(recording.gaps.map((gap) => gap.message)).toEqual([
-      expect.stringMatching(new RegExp(`^1 of 70 spans of session .* did not come back: number ${lost + 1}$`)),
+      expect.stringMatching(new RegExp(`^1 of 80 spans of session .* did not come back: number ${lost + 1}$`)),
     ]);
   },
 );
 
 test('one lost span in each group is made good for', () => {
-  expect(bodies(decode(without(3, 25, 45)))).toEqual(expected(3, 25, 45));
+  expect(bodies(decode(without(3, 30, 60)))).toEqual(expected(3, 30, 60));
 });
 
 test('when two spans of one group are lost, what depends on them is named, and nothing before them', () => {
   const recording = decode(without(35, 36));
-  expect(bodies(recording)).toEqual(expected(...Array.from({ length: 35 }, (_, i) => 35 + i)));
-  expect(recording.gaps).toHaveLength(1 + 33);
+  expect(bodies(recording)).toEqual(expected(...Array.from({ length: 45 }, (_, i) => 35 + i)));
+  expect(recording.gaps).toHaveLength(1 + 43);
   expect(recording.gaps.map((gap) => gap.message).join()).toContain('its request builds on span');
 });
 
 test('without the end of the session its last spans are not covered, and a loss among them is named', () => {
-  const recording = decode(without(68));
-  expect(bodies(recording)).toEqual(expected(68, 69));
-  expect(recording.gaps.map((gap) => gap.message).join()).toContain(`builds on span ${spans[68]!.spanId}`);
+  const recording = decode(without(78));
+  expect(bodies(recording)).toEqual(expected(78, 79));
+  expect(recording.gaps.map((gap) => gap.message).join()).toContain(`builds on span ${spans[78]!.spanId}`);
 });
 
 test.each([0, 1, 4, 8, 9])('the end of a session covers its last calls, as number %i of ten', (lost) => {
@@ -99,7 +99,7 @@ test('damaged parity restores nothing, and says what is missing', () => {
     ),
   }));
   const recording = decode(broken);
-  expect(bodies(recording)).toEqual(expected(...Array.from({ length: 50 }, (_, i) => 20 + i)));
+  expect(bodies(recording)).toEqual(expected(...Array.from({ length: 60 }, (_, i) => 20 + i)));
   expect(recording.gaps.map((gap) => gap.message).join()).toContain(`builds on span ${spans[20]!.spanId}`);
 });
 
