@@ -13,6 +13,7 @@ export function explainDivergences(document: ReplayDocument, palette: Palette): 
   const rest = document.divergences.length - shown.length;
   const parts = shown.map((divergence) => explain(divergence, palette));
   if (rest > 0) parts.push(palette.dim(`and ${rest} more; --json or --report FILE has them all`));
+  for (const note of document.notes ?? []) parts.push(wrap(harmless(`note: ${note}`), WIDTH).join('\n'));
   return parts.length === 0 ? '' : `${parts.join('\n')}\n`;
 }
 

@@ -2,6 +2,7 @@ import type { ExecutionLog } from '../../instrumentation/schema/execution-log';
 import type { CallRecord, Recording } from '../../instrumentation/schema/records';
 import { countedCalls } from '../player/counted-calls';
 import type { Divergence, DivergencePolicy, ProcessReport, ReplayDocument, Use } from '../player/report';
+import { replayNotes } from './replay-notes';
 
 /** Unused calls that are named one by one; the count is always whole. */
 const MAX_UNUSED_SHOWN = 50;
@@ -45,8 +46,9 @@ export function buildReplayDocument(facts: ReplayFacts): ReplayDocument {
   const told = [
     ...facts.reports.flatMap((report) => report.divergences),
     ...statements,
-    ...programDivergences(program),
+    ...programDivergences(program, counts.overridden > 0),
   ];
+  const notes = replayNotes(facts.logs, facts.reports);
   return {
     ref: facts.ref,
     runId: facts.runId,
@@ -56,8 +58,11 @@ export function buildReplayDocument(facts: ReplayFacts): ReplayDocument {
     program,
     divergences: [
       ...told,
-      ...unused.slice(0, MAX_UNUSED_SHOWN).map((call) => unusedDivergence(call, facts.logs, told[0])),
+      ...unused
+        .slice(0, MAX_UNUSED_SHOWN)
+        .map((call) => unusedDivergence(call, facts.logs, { first: told[0], overridden: counts.overridden > 0 })),
     ],
+    ...(notes.length > 0 && { notes }),
     logs: facts.replayLogs,
   };
 }
@@ -141,7 +146,7 @@ function compareProgram(facts: ReplayFacts): ReplayDocument['program'] {
   };
 }
 
-function programDivergences(program: ReplayDocument['program']): Divergence[] {
+function programDivergences(program: ReplayDocument['program'], overridden: boolean): Divergence[] {
   const found: Divergence[] = [];
   const base = { kind: 'diverged', turn: null, nearest: null } as const;
   if (program.recordedExitCode !== null && program.exitCode !== program.recordedExitCode)
@@ -163,25 +168,42 @@ function programDivergences(program: ReplayDocument['program']): Divergence[] {
       expected: 'the recorded output',
       actual: 'another output',
       cause: 'The program printed something else than when it was recorded.',
-      hint: 'An earlier divergence explains it, or the program prints a value that is not recorded (a process id, a file).',
+      hint: overridden
+        ? 'What was changed with --set leads to it; see what follows with `reenact diff`.'
+        : 'An earlier divergence explains it, or the program prints a value that is not recorded (a process id, a file).',
       name: 'output of the program',
     });
   return found;
 }
 
-function unusedDivergence(call: CallRecord, logs: readonly ExecutionLog[], first: Divergence | undefined): Divergence {
+interface UnusedContext {
+  readonly first: Divergence | undefined;
+  readonly overridden: boolean;
+}
+
+function unusedCause(turn: number | null, { first, overridden }: UnusedContext): string {
+  if (first === undefined || first.name.endsWith(' of the program'))
+    return overridden
+      ? 'What was changed with --set led the program another way.'
+      : 'The program ended without making this call.';
+  if (first.kind === 'live') return `It was made for real, or not at all, after ${first.name} had gone live.`;
+  if (first.turn !== null && first.turn === turn)
+    return 'It is the nearest to the first difference, which asks otherwise.';
+  return `The program did not come to this call after the first difference (${first.name}).`;
+}
+
+function unusedDivergence(call: CallRecord, logs: readonly ExecutionLog[], context: UnusedContext): Divergence {
+  const { first } = context;
+  const turn = turnOf(call.spanId, logs);
   return {
     kind: 'unused',
-    turn: turnOf(call.spanId, logs),
+    turn,
     rule: 'used-once',
     path: '',
     expected: describeCall(call),
     actual: null,
     nearest: null,
-    cause:
-      first === undefined
-        ? 'The program ended without making this call.'
-        : `The program did not come to this call after the first difference (${first.name}).`,
+    cause: unusedCause(turn, context),
     hint: first === undefined ? 'The code or its input has changed since the recording.' : 'Explain that one first.',
     name: describeCall(call),
     spanId: call.spanId,

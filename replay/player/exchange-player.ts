@@ -15,7 +15,7 @@ import { answerDivergence, answerReleases } from './answers';
 import type { AnswerPiece } from './answers';
 import { overriddenExchange } from './overridden-exchange';
 import { originOf, routeOf } from './call-key';
-import { explainExchange, hintFor, nearestExchange } from './explain';
+import { explainExchange, explainLive, hintFor, nearestExchange } from './explain';
 import type { RecordedExchanges } from './recorded-calls';
 import { programStack } from './program-stack';
 import type { DivergenceKind, Use } from './report';
@@ -200,13 +200,13 @@ export class ExchangePlayer implements ExchangeCorrelator {
       request: this.parts.redactRequest(incoming.request),
       scope: started?.scope.path,
     };
-    if (this.parts.state.isLiveFromHere) return this.goLive(call);
+    if (this.parts.state.isLiveFromHere) return this.goLive(call, 'after');
     // What no tap sees now was not recorded then: a raw socket must not use up the answer of another call.
     const match = started === undefined ? undefined : this.parts.recorded.match(call.request, call.scope);
     if (match !== undefined) {
       this.parts.state.reached(match.record.spanId);
       if (this.parts.state.isLiveFromHere || (this.parts.state.options.live === 'llm' && match.record.kind === 'llm'))
-        return this.goLive(call);
+        return this.goLive(call, this.parts.state.isLiveFromHere ? 'after' : 'asked');
       return this.answer(match.record, call, 'exact');
     }
     this.miss(call);
@@ -215,7 +215,8 @@ export class ExchangePlayer implements ExchangeCorrelator {
   private miss(call: WaitingCall): void {
     const { state, scheduler } = this.parts;
     const isLlm = describeExchange(call.request) !== undefined;
-    if ((state.options.live === 'llm' && isLlm) || state.divergesToLive()) return this.goLive(call);
+    if (state.options.live === 'llm' && isLlm) return this.goLive(call, 'asked');
+    if (state.divergesToLive()) return this.goLive(call, 'difference');
     if (state.policy === 'recorded') {
       this.wave.push(call);
       scheduler.wake();
@@ -296,13 +297,14 @@ export class ExchangePlayer implements ExchangeCorrelator {
     const nearest = nearestExchange(call.request, call.scope, this.parts.recorded.unused());
     return explainExchange(
       kind,
-      { request: call.request, nearest, ...(answeredBy !== undefined && { answeredBy }) },
+      { request: call.request, nearest, scope: call.scope, ...(answeredBy !== undefined && { answeredBy }) },
       this.parts.state,
     );
   }
 
-  private goLive(call: WaitingCall): void {
-    this.parts.state.wentLive(this.explain('live', call));
+  private goLive(call: WaitingCall, why: 'asked' | 'after' | 'difference'): void {
+    const name = `HTTP ${routeOf(call.request)}`;
+    this.parts.state.wentLive(why === 'difference' ? this.explain('live', call) : explainLive(name, why));
     const { responder } = call.incoming;
     this.liveCalls += 1;
     const done = (): void => {

@@ -10,20 +10,30 @@ export interface ExplainContext {
   turnOf(spanId: string): number | null;
   /** Turn of the override that has already been used, if any. */
   usedOverride(): { turn: number | null; text: string } | undefined;
+  /** The session that a scope belongs to, when it is not among those that are replayed. */
+  foreignSession(scope: string | undefined): string | undefined;
 }
 
 const ISO_DATE = /\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}/;
 const EPOCH = /^1[5-9]\d{8}(?:\d{3})?$/;
 const UUID = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/i;
 
-/** What most likely made two values differ. */
-export function likelyCause(difference: Difference): string {
+/** Instructions have a field of their own, or a message whose role says so. */
+function isInstruction({ path }: Difference, body: unknown): boolean {
+  if (/^\/(system|instructions)\b/.test(path)) return true;
+  const [, list = '', index = ''] = /^\/(messages|input)\/(\d+)/.exec(path) ?? [];
+  const items = (body as Record<string, unknown> | null | undefined)?.[list];
+  const role = Array.isArray(items) ? (items[Number(index)] as { role?: unknown } | undefined)?.role : undefined;
+  return role === 'system' || role === 'developer';
+}
+
+/** What most likely made two values differ. @param body the recorded one, parsed, to tell instructions from messages */
+export function likelyCause(difference: Difference, body?: unknown): string {
   const texts = [difference.expected, difference.actual].map((value) => short(value, 4_000));
   const both = (pattern: RegExp): boolean => texts.every((text) => pattern.test(text));
   if (both(ISO_DATE) || both(EPOCH)) return 'clock: a date or time of day in the request';
   if (both(UUID)) return 'generated id: a new UUID in the request';
-  if (/^\/(system|instructions|messages\/0(\/content)?|input\/0)/.test(difference.path))
-    return 'prompt edit: the instructions differ from the recorded ones';
+  if (isInstruction(difference, body)) return 'prompt edit: the instructions differ from the recorded ones';
   if (/^\/(model|temperature|top_p|max_\w+|tools|tool_choice|response_format)/.test(difference.path))
     return 'request settings differ from the recorded ones';
   if (difference.expected === undefined) return 'the program sends more than was recorded';
@@ -69,9 +79,16 @@ function commonBeginning(a: Buffer, b: Buffer): number {
 /** Explains an HTTP call that no recording answers exactly. */
 export function explainExchange(
   kind: DivergenceKind,
-  call: { request: WireRequest; nearest: ExchangeRecord | undefined; answeredBy?: ExchangeRecord },
+  call: {
+    request: WireRequest;
+    nearest: ExchangeRecord | undefined;
+    answeredBy?: ExchangeRecord;
+    scope?: string | undefined;
+  },
   context: ExplainContext,
 ): Divergence {
+  const foreign = context.foreignSession(call.scope);
+  if (foreign !== undefined) return explainForeign(kind, `HTTP ${routeOf(call.request)}`, foreign);
   const reference = call.answeredBy ?? call.nearest;
   const override = context.usedOverride();
   const name = `HTTP ${routeOf(call.request)}`;
@@ -107,9 +124,41 @@ export function explainExchange(
       override !== undefined
         ? overrideCause(override)
         : sameRoute
-          ? likelyCause(difference)
+          ? likelyCause(difference, parseJson(reference.request.body.toString('utf8')))
           : 'another call was recorded here',
     hint: hintFor(kind),
+  };
+}
+
+/** The program came to another conversation than the one that is replayed. */
+export function explainForeign(kind: DivergenceKind, name: string, sessionId: string): Divergence {
+  return {
+    kind,
+    turn: null,
+    rule: 'session',
+    path: '',
+    expected: null,
+    actual: null,
+    nearest: null,
+    name,
+    cause: `the program began session ${sessionId}, which is not among what is replayed`,
+    hint: 'Replay the whole run: give its run id (see `reenact list`) or `last` in place of the session.',
+  };
+}
+
+/** A call that is made for real because that was asked for, or because one before it was: nothing differs. */
+export function explainLive(name: string, why: 'asked' | 'after'): Divergence {
+  return {
+    kind: 'live',
+    turn: null,
+    rule: 'live',
+    path: '',
+    expected: null,
+    actual: null,
+    nearest: null,
+    name,
+    cause: why === 'asked' ? 'it was asked for' : 'an earlier call went live, and all after it do',
+    hint: hintFor('live'),
   };
 }
 
@@ -129,7 +178,7 @@ export function hintFor(kind: DivergenceKind): string {
     case 'relaxed':
       return 'It got the recorded answer of its place, which answers another question.';
     case 'live':
-      return 'It was answered live, as asked for.';
+      return 'It was made for real, not answered from the recording.';
     case 'unused':
       return 'The program did not make this call. See the first divergence for the reason.';
     case 'blocked':

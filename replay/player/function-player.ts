@@ -3,7 +3,7 @@ import { decodeTyped } from '../../instrumentation/schema/typed-json';
 import { encodeTyped } from '../../instrumentation/schema/typed-json';
 import type { CallRecord } from '../../instrumentation/schema/records';
 import type { ReplayClock } from '../clock/replay-clock';
-import { hintFor, overrideCause } from './explain';
+import { explainForeign, hintFor, overrideCause } from './explain';
 import { firstDifference } from './json-difference';
 import { applyOverride } from './overrides';
 import type { Override } from './overrides';
@@ -153,8 +153,18 @@ export class FunctionPlayer implements CallGate {
     return RUN;
   }
 
+  private neverRecorded(call: GateCall): string {
+    const turn = call.kind === 'tool' ? this.parts.state.inferredTurnOf(call.name) : undefined;
+    return turn === undefined
+      ? 'new call: it was never made when this was recorded'
+      : `it was not declared when this was recorded: turn ${turn} is known from the messages only`;
+  }
+
   private explain(kind: DivergenceKind, call: GateCall, answeredBy?: FunctionCallRecord): Divergence {
     const { recorded, state } = this.parts;
+    const foreign = state.foreignSession(call.scope);
+    if (foreign !== undefined && answeredBy === undefined)
+      return explainForeign(kind, `${call.kind} ${call.name}`, foreign);
     const unused = recorded.unused();
     const nearest =
       answeredBy ??
@@ -164,9 +174,7 @@ export class FunctionPlayer implements CallGate {
     const sameName = nearest !== undefined && describeCall(nearest).startsWith(`${call.kind} ${call.name}`);
     const difference = sameName ? firstDifference(nearest.args, call.args) : undefined;
     const override = state.usedOverride();
-    const newCall = recorded.knows(call)
-      ? 'every recording of it has been used'
-      : 'new call: it was never made when this was recorded';
+    const newCall = recorded.knows(call) ? 'every recording of it has been used' : this.neverRecorded(call);
     return {
       kind,
       turn: nearest === undefined ? null : state.turnOf(nearest.spanId),
@@ -184,7 +192,7 @@ export class FunctionPlayer implements CallGate {
             : newCall,
       hint:
         kind === 'diverged'
-          ? `Answer it with --set ${call.kind === 'tool' ? `tool:${call.name}` : call.name}=VALUE, or --on-divergence live.`
+          ? `${call.kind === 'tool' ? `Answer it with --set tool:${call.name}=VALUE, or` : 'Make it for real with'} --on-divergence live.`
           : hintFor(kind),
     };
   }

@@ -39,6 +39,8 @@ export interface ProcessReport {
   divergences: Divergence[];
   /** Decisions and outcomes that differ from the recorded ones; they count as no call. */
   statements?: Divergence[];
+  /** `--set` texts that answered no call of this process. */
+  unusedOverrides?: string[];
   stdout: { sha256: string; bytes: number } | null;
   /** Absent when the process could not begin. */
   exitCode?: number;
@@ -70,6 +72,8 @@ export interface ReplayDocument {
     stdoutEqual: boolean | null;
   };
   divergences: Divergence[];
+  /** Sentences for people: tools that ran for real, changes that changed nothing. */
+  notes?: string[];
   logs: ExecutionLog[];
 }
 

@@ -25,6 +25,9 @@ export class ReplayState implements ExplainContext {
   private readonly clock: ReplayClock;
   private readonly timers: VirtualTimers;
   private override: { turn: number | null; text: string } | undefined;
+  private readonly usedTexts = new Set<string>();
+  private readonly inferred = new Map<string, number>();
+  private readonly sessionIds: ReadonlySet<string>;
   private latchedLive = false;
 
   constructor(parts: {
@@ -39,12 +42,28 @@ export class ReplayState implements ExplainContext {
     this.timers = parts.timers;
     this.overrides = resolveOverrides(parts.options.overrides, parts.logs);
     for (const log of parts.logs) {
-      log.turns.forEach((turn, index) => turn.spanIds?.forEach((spanId) => this.turns.set(spanId, index + 1)));
+      log.turns.forEach((turn, index) => {
+        turn.spanIds?.forEach((spanId) => this.turns.set(spanId, index + 1));
+        if (turn.inferred === true) this.inferred.set(String(turn.request['name']), index + 1);
+      });
     }
+    this.sessionIds = new Set(parts.logs.map((log) => log.sessionId));
   }
 
   turnOf(spanId: string): number | null {
     return this.turns.get(spanId) ?? null;
+  }
+
+  /** The turn of a tool that is known only from messages, by the tool's name. */
+  inferredTurnOf(tool: string): number | undefined {
+    return this.inferred.get(tool);
+  }
+
+  /** The session of a scope, when it is none of those that are replayed. */
+  foreignSession(scope: string | undefined): string | undefined {
+    const name = /^s:([^/#]*)/.exec(scope ?? '')?.[1];
+    const id = name === undefined ? undefined : decodeURIComponent(name);
+    return id === undefined || this.sessionIds.has(id) ? undefined : id;
   }
 
   usedOverride(): { turn: number | null; text: string } | undefined {
@@ -52,6 +71,7 @@ export class ReplayState implements ExplainContext {
   }
 
   overrideUsed(override: Override, turn: number | null): void {
+    this.usedTexts.add(override.text);
     this.override ??= { turn, text: override.text };
   }
 
@@ -101,7 +121,10 @@ export class ReplayState implements ExplainContext {
   }
 
   /** What the report of a process says of its calls. */
-  report(): Pick<ProcessReport, 'used' | 'diverged' | 'live' | 'blocked' | 'divergences'> {
-    return { used: Object.fromEntries(this.used), ...this.counts, divergences: this.divergences };
+  report(): Pick<ProcessReport, 'used' | 'diverged' | 'live' | 'blocked' | 'divergences' | 'unusedOverrides'> {
+    const { bySpan, byTool } = this.overrides;
+    const texts = [...[...bySpan.values()].map(({ override }) => override), ...byTool.values()].map(({ text }) => text);
+    const unusedOverrides = texts.filter((text) => !this.usedTexts.has(text));
+    return { used: Object.fromEntries(this.used), ...this.counts, divergences: this.divergences, unusedOverrides };
   }
 }

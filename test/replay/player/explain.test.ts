@@ -1,7 +1,7 @@
 import { explainExchange, likelyCause, nearestExchange } from '../../../replay/player/explain';
 import { ask, recorded, request } from './samples';
 
-const context = { turnOf: () => 3, usedOverride: () => undefined };
+const context = { turnOf: () => 3, usedOverride: () => undefined, foreignSession: () => undefined };
 
 describe('the likely cause of a difference', () => {
   it.each([
@@ -9,7 +9,8 @@ describe('the likely cause of a difference', () => {
     ['/at', 1_764_550_000, 1_764_550_001, 'clock'],
     ['/id', '6f1c2b0a-1111-4222-8333-444455556666', '00000000-1111-4222-8333-444455556666', 'generated id'],
     ['/system', 'Be brief.', 'Be kind.', 'prompt edit'],
-    ['/messages/0/content', 'a', 'b', 'prompt edit'],
+    ['/instructions', 'a', 'b', 'prompt edit'],
+    ['/messages/0/content', 'a', 'b', 'the content differs'],
     ['/model', 'm1', 'm2', 'request settings'],
     ['/tools/0/function/name', 'a', 'b', 'request settings'],
     ['/messages/4', undefined, { role: 'user' }, 'sends more'],
@@ -20,7 +21,25 @@ describe('the likely cause of a difference', () => {
   });
 });
 
+test.each([
+  ['system', 'prompt edit'],
+  ['developer', 'prompt edit'],
+  ['user', 'the content differs'],
+])('a difference in a first message of the role %s is: %s', (role, cause) => {
+  const difference = { path: '/messages/0/content', expected: 'a', actual: 'b' };
+  expect(likelyCause(difference, { messages: [{ role, content: 'a' }] })).toContain(cause);
+});
+
 describe('an explanation', () => {
+  it('names the session that is not replayed', () => {
+    const elsewhere = { ...context, foreignSession: () => 'conv-2' };
+    const call = { request: ask('x'), nearest: recorded(ask('y')), scope: 's:conv-2' };
+    const divergence = explainExchange('diverged', call, elsewhere);
+    expect(divergence).toMatchObject({ rule: 'session', nearest: null });
+    expect(divergence.cause).toContain('session conv-2');
+    expect(divergence.hint).toContain('whole run');
+  });
+
   it('names turn, path, both values, the nearest recording and what to do', () => {
     const record = recorded(ask('how is order 7?'));
     const divergence = explainExchange('diverged', { request: ask('how is order 8?'), nearest: record }, context);
