@@ -178,6 +178,7 @@ function print(cell) {
 async function cellsOf(client, form) {
   const file = await buildAgent(client, form);
   const { stdout } = await run(options.node, [file], { PROVIDER: 'http://127.0.0.1:9' });
+  if (stdout.trim() === '') throw new Error(`${file} names no scenarios.`);
   const cells = stdout
     .trim()
     .split(' ')

@@ -1,5 +1,5 @@
 // Counts what a recording opened and closed, from the spans as they lie in the store.
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const CALLS = ['llm', 'tool', 'http'];
@@ -11,6 +11,7 @@ function attributesOf(span) {
 /** Calls in all, those still open at the end, and scopes started and ended, of every run in a store. */
 export function recordedCalls(store) {
   const counts = { total: 0, open: 0, started: 0, ended: 0 };
+  if (!existsSync(join(store, 'runs'))) return counts;
   for (const file of readdirSync(join(store, 'runs'), { recursive: true })) {
     if (!file.endsWith('.otlp.jsonl')) continue;
     for (const line of readFileSync(join(store, 'runs', file), 'utf8')
