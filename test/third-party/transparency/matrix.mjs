@@ -78,7 +78,9 @@ async function buildAgent({ family, sdk }, form) {
     plugins: [resolveSdk],
     // Bundled CommonJS parts call require of built-in modules.
     ...(form === 'bundle' && {
-      banner: { js: "import { createRequire as r } from 'node:module'; const require = r(import.meta.url);" },
+      banner: {
+        js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);",
+      },
     }),
   });
   return outfile;
