@@ -69,9 +69,5 @@ for (let turn = 0; turn < 6; turn += 1) {
 `,
     },
     { name: 'disk is full (64 KB)', prepare: mountOf64KB, skip: canMount() ? undefined : 'mount is refused here' },
-    {
-      name: 'settings are no JSON',
-      prepare: (folder) => writeFileSync(join(folder, 'reenact.config.json'), '{"tools": ['),
-    },
   ];
 }
