@@ -16,6 +16,7 @@ import { createFilter } from './exclusions';
 import { installHooks } from './install-hooks';
 import { IdSource } from './ids';
 import { InboundSessions } from './inbound-sessions';
+import type { HearAnswer } from './inbound-sessions';
 import { OutputDigests } from './output-digest';
 import { CLAIMS_VARIABLE, makeClaims } from './process-claim';
 import { processFacts, realNow } from './process-facts';
@@ -48,6 +49,7 @@ export interface Composition {
     readonly seed: string | undefined;
     readonly startMs: number;
     readonly defaultSessionId: string | undefined;
+    readonly hearAnswer?: HearAnswer;
   };
 }
 
@@ -93,7 +95,7 @@ export function composeRecorder(composition: Composition): Composed {
     installTaps(recorder, onFailure, { whileLoading: () => recorder.internalReads.listenWhileLoading() });
     const { session } = config.file;
     if (session?.header !== undefined || session?.body !== undefined)
-      installInboundHttp(new InboundSessions(recorder, session), onFailure);
+      installInboundHttp(new InboundSessions(recorder, session, replay?.hearAnswer), onFailure);
   });
   const runtime = new Runtime(recorder, composition.gate);
   setActiveRuntime(runtime);

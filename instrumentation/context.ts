@@ -1,6 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Prng } from './prng';
 
+/** How far a conversation has come. */
+export interface SessionProgress {
+  /** Seq of the last event that reached it: where a clock read stands. */
+  lastSeq: number;
+}
+
 /** A conversation while it runs. The process itself is one, for everything outside `session()`. */
 export interface SessionContext {
   readonly id: string;
@@ -12,8 +18,8 @@ export interface SessionContext {
   readonly promptVersion?: string;
   readonly startMs: number;
   readonly parentSpanId?: string;
-  /** Seq of the last event that reached this session: where a clock read stands. */
-  lastSeq: number;
+  /** Shared by all that run under this id, at a time or one after another. */
+  readonly progress: SessionProgress;
   started: boolean;
   ended: boolean;
   outcome?: 'resolved' | 'escalated' | 'abandoned';

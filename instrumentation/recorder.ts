@@ -1,6 +1,6 @@
 import { makeScope, nextOrdinal, ScopeStorage } from './context';
 import { InternalReads } from './ambient/internal-reads';
-import type { Scope, SessionContext } from './context';
+import type { Scope, SessionContext, SessionProgress } from './context';
 import { ExchangeInProgress } from './exchange-recording';
 import type { ExchangeObserver, ExchangeRecorder, ExchangeStart } from './exchange-observer';
 import { AmbientWriter } from './schema/ambient-log';
@@ -30,6 +30,9 @@ type Own =
   | 'ambient';
 export type FunctionRecord = Omit<ToolRecord, Own> | Omit<ObservationRecord, Own> | Omit<DecisionRecord, Own>;
 
+/** Conversations whose place is known; a server must not grow for ever with its customers. */
+const MAX_SESSIONS = 20_000;
+
 /** A tool call or observation under way. */
 export interface OpenCall {
   /** Records it as it stands: the process ends. */
@@ -46,6 +49,7 @@ export class Recorder implements ExchangeObserver {
   readonly options: RecorderOptions;
   private readonly rootSession: SessionContext;
   private readonly open = new Set<ExchangeInProgress>();
+  private readonly progress = new Map<string, SessionProgress>();
   readonly openCalls = new Set<OpenCall>();
   private seq = 0;
   private calls = 0;
@@ -64,7 +68,7 @@ export class Recorder implements ExchangeObserver {
       spanId,
       scope: '',
       startMs: facts.startMs,
-      lastSeq: 0,
+      progress: { lastSeq: 0 },
       started: false,
       ended: false,
       ...options.defaultAgent,
@@ -76,7 +80,7 @@ export class Recorder implements ExchangeObserver {
   }
 
   nextSeq(session: SessionContext): number {
-    session.lastSeq = ++this.seq;
+    session.progress.lastSeq = ++this.seq;
     return this.seq;
   }
 
@@ -192,6 +196,15 @@ export class Recorder implements ExchangeObserver {
     };
   }
 
+  /** A conversation that comes back within the process goes on from where it was. */
+  private progressOf(id: string): SessionProgress {
+    const known = this.progress.get(id) ?? { lastSeq: 0 };
+    this.progress.delete(id);
+    this.progress.set(id, known);
+    if (this.progress.size > MAX_SESSIONS) this.progress.delete(this.progress.keys().next().value ?? '');
+    return known;
+  }
+
   openSession(
     fields: Pick<SessionContext, 'id'> &
       Partial<Pick<SessionContext, 'agentId' | 'agentVersion' | 'promptVersion' | 'metadata'>>,
@@ -207,7 +220,7 @@ export class Recorder implements ExchangeObserver {
       spanId: ids.spanId(),
       scope: path,
       startMs: clock.now(),
-      lastSeq: 0,
+      progress: this.progressOf(fields.id),
       started: false,
       ended: false,
     };

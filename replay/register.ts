@@ -12,8 +12,12 @@ import type { ReplayClock } from './clock/replay-clock';
 import { replayDraws } from './clock/replay-draws';
 import type { VirtualTimers } from './clock/virtual-timers';
 import { mergeRecordings } from './log/recording-of-log';
+import { installVirtualListening } from './network/virtual-listening';
 import { assemblePlayer, blockedBy, listening } from './player/assemble-player';
+import type { Player } from './player/assemble-player';
+import { InboundPlayer, isInbound } from './player/inbound-player';
 import { recordingOfProcess } from './player/process-recording';
+import type { ProcessRecording } from './player/process-recording';
 import { Quiescence } from './player/quiescence';
 import type { ReplayInput } from './player/replay-input';
 import type { ProcessReport } from './player/report';
@@ -49,6 +53,7 @@ export function startReplay(parts: ReplayParts): Replay {
     exitCode: own.exitCode,
   });
   const { clock, timers, state, statements } = player;
+  const inbound = replayInbound(own, player);
   const composed = composeRecorder({
     ...parts,
     sink: listening(parts.sink, statements),
@@ -65,6 +70,7 @@ export function startReplay(parts: ReplayParts): Replay {
       seed: own.process?.seed,
       startMs: own.startMs,
       defaultSessionId: own.process?.defaultSessionId ?? logs[0]?.sessionId,
+      ...(inbound && { hearAnswer: (spanId, answer) => inbound.answered(spanId, answer) }),
     },
   });
   installSandbox({ recording, store: parts.config.store, state, recorder: composed.recorder });
@@ -77,6 +83,23 @@ export function startReplay(parts: ReplayParts): Replay {
     stdout,
   });
   return { ...composed, report };
+}
+
+/** Only a recording that holds requests to the program's own servers replaces what they listen to. */
+function replayInbound(own: ProcessRecording, player: Player): InboundPlayer | undefined {
+  const recorded = own.functions.filter(isInbound);
+  if (recorded.length === 0) return undefined;
+  const inbound = new InboundPlayer({
+    ...player,
+    recorded,
+    defaultSessionId: own.process?.defaultSessionId ?? '',
+    exitCode: own.exitCode,
+  });
+  installVirtualListening({
+    ports: inbound.ports,
+    onListening: (server, port) => inbound.listening(server, port),
+  });
+  return inbound;
 }
 
 function useRecorder(recorder: Recorder, clock: ReplayClock, timers: VirtualTimers): void {

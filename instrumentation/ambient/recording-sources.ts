@@ -13,7 +13,7 @@ export function recordingClock(recorder: Recorder): ClockSource {
   const monotonic = (value: number): number => {
     if (!scopes.isUntracked()) {
       const scope = scopes.current();
-      ambient.clockRead('p', scope.path, { after: scope.session.lastSeq, value });
+      ambient.clockRead('p', scope.path, { after: scope.session.progress.lastSeq, value });
     }
     return value;
   };
@@ -24,7 +24,7 @@ export function recordingClock(recorder: Recorder): ClockSource {
       const value = originals.dateNow();
       if (!recorder.internalReads.isInternal(callee) && !scopes.isUntracked()) {
         const scope = scopes.current();
-        ambient.clockRead('d', scope.path, { after: scope.session.lastSeq, value });
+        ambient.clockRead('d', scope.path, { after: scope.session.progress.lastSeq, value });
       }
       return value;
     },

@@ -49,6 +49,7 @@ export interface ExecutionLog {
   observations?: {
     timestamp: string;
     key: string;
+    args?: unknown;
     value?: unknown;
     error?: unknown;
     agentId?: string;

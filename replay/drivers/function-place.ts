@@ -1,4 +1,5 @@
 import type { IdSource } from '../../instrumentation/ids';
+import { isInbound } from '../player/inbound-player';
 import type { SessionContext } from '../../instrumentation/context';
 import type { ExecutionLog } from '../../instrumentation/schema/execution-log';
 import type { Recording } from '../../instrumentation/schema/records';
@@ -36,8 +37,9 @@ export function placeOf(recording: Recording, logs: readonly ExecutionLog[], beg
 export function partOfProcess(recording: Recording, processPath: string): Recording {
   const own = <T extends { processPath: string }>(items: readonly T[]): T[] =>
     items.filter((item) => item.processPath === processPath);
-  // How the process ended says nothing of a function that ran in it.
-  return { ...recording, processes: own(recording.processes), calls: own(recording.calls), exits: [] };
+  // What its servers were asked, and how the process ended, says nothing of a function that ran in it.
+  const calls = own(recording.calls).filter((call) => call.kind !== 'observation' || !isInbound(call));
+  return { ...recording, processes: own(recording.processes), calls, exits: [] };
 }
 
 /** The session that the function runs as. */
@@ -51,7 +53,7 @@ export function sessionAt(
     spanId: ids.spanId(),
     scope: place.scope,
     startMs,
-    lastSeq: 0,
+    progress: { lastSeq: 0 },
     started: false,
     ended: false,
     ...(log?.agentId !== undefined && { agentId: log.agentId }),

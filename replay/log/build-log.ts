@@ -141,6 +141,7 @@ function observationEntry(call: ObservationRecord) {
   return {
     timestamp: iso(call.startMs),
     key: call.key,
+    ...(call.args !== undefined && { args: toPlainJson(call.args) }),
     ...(call.thrown === undefined ? { value: toPlainJson(call.value ?? null) } : { error: thrownError(call.thrown) }),
     ...(call.agentId !== undefined && { agentId: call.agentId }),
   };

@@ -7,6 +7,7 @@ import { installVirtualNetwork } from '../network/virtual-network';
 import type { VirtualNetwork } from '../network/virtual-network';
 import { CORRELATION_HEADER, ExchangePlayer } from './exchange-player';
 import { hintFor } from './explain';
+import { isInbound } from './inbound-player';
 import { FunctionPlayer } from './function-player';
 import type { ProcessRecording } from './process-recording';
 import type { QuiescenceProbe, Rest } from './quiescence';
@@ -66,7 +67,7 @@ export function assemblePlayer(parts: PlayerParts): Player {
     firings: new RecordedFirings(own.ambient, own.startMs),
   });
   const recordedExchanges = new RecordedExchanges(own.exchanges, options.ignore);
-  const recordedFunctions = new RecordedFunctions(own.functions);
+  const recordedFunctions = new RecordedFunctions(own.functions.filter((record) => !isInbound(record)));
   const pools = { recordedExchanges, recordedFunctions };
   const exchanges: ExchangePlayer = new ExchangePlayer({
     recorded: recordedExchanges,

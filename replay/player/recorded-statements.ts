@@ -51,6 +51,13 @@ export class RecordedStatements {
     } else this.tell(record.decision, { rule: 'decision', expected: next, cause: NOT_RECORDED });
   }
 
+  /** The program has answered an inbound request that was sent to it again. */
+  answered(key: string, { recorded, answer }: { recorded: unknown; answer: unknown }): void {
+    const difference = firstDifference(recorded, answer);
+    if (difference !== undefined)
+      this.told.push({ ...blank('', OTHER_ANSWER), name: `answer to ${key}`, rule: 'answer', ...difference });
+  }
+
   /** A session of the replay has ended. */
   sessionEnded(record: SessionRecord): void {
     this.ended.push(record);
@@ -95,6 +102,7 @@ const OTHER_ORDER = 'The program decided in another order than when it was recor
 const OTHER_DATA = 'The program decided otherwise than when it was recorded.';
 const NOT_RECORDED = 'This decision was not made when it was recorded.';
 const NOT_STATED = 'The program ended without this decision.';
+const OTHER_ANSWER = 'The program answered otherwise than when it was recorded.';
 const OTHER_OUTCOME = 'The conversation ended otherwise than when it was recorded.';
 
 function blank(name: string, cause: string): Divergence {

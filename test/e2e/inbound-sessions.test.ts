@@ -42,10 +42,8 @@ async function customer(id, { path = '/chat', header, body = {} } = {}) {
   return response.text();
 }
 export async function end() { agent.server.close(); provider.server.close(); }
-export { agent, customer, listen };
+export { agent, customer, listen, read };
 `;
-
-const EXCLUDED = { exclude: { routes: ['/chat', '/crash'] } };
 
 describe('a server whose configuration names the conversation of a request', () => {
   const installed = new InstalledPrograms({ 'server.mjs': SERVER });
@@ -53,7 +51,7 @@ describe('a server whose configuration names the conversation of a request', () 
 
   async function logsOf(program: string, session: object): Promise<Map<string, ExecutionLog>> {
     installed.write({
-      'reenact.config.json': JSON.stringify({ session, ...EXCLUDED }),
+      'reenact.config.json': JSON.stringify({ session }),
       'app.mjs': `import { customer, end, agent, listen } from './server.mjs';\n${program}\nawait end();`,
     });
     const ended = await installed.record(['app.mjs']);
@@ -62,7 +60,9 @@ describe('a server whose configuration names the conversation of a request', () 
   }
 
   const asked = (log: ExecutionLog | undefined): unknown[] =>
-    (log?.turns ?? []).map(({ request }) => (request['messages'] as { content: string }[])[0]?.content);
+    (log?.turns ?? [])
+      .filter(({ type }) => type === 'llm_call')
+      .map(({ request }) => (request['messages'] as { content: string }[])[0]?.content);
 
   it('keeps 50 conversations at a time apart, by a header', async () => {
     const logs = await logsOf(
@@ -116,5 +116,40 @@ describe('a server whose configuration names the conversation of a request', () 
       { header: 'x-conversation-id' },
     );
     expect(logs.get('c')).toMatchObject({ metadata: { failure: 'HTTP 503' } });
+  });
+
+  it('serves a request whose object is derived from, handed on, or waits for leave to send its body', async () => {
+    const plain = `
+      const { once } = await import('node:events');
+      const inner = http.createServer((request, response) => response.end('handed on'));
+      const outer = await listen((request, response) => {
+        if (request.url === '/on') return inner.emit('request', request, response);
+        Object.create(request).emit('custom');
+        Object.create(response).emit('custom');
+        response.end('derived');
+      });
+      outer.server.on('checkContinue', async (request, response) => {
+        response.writeContinue();
+        await read(request);
+        outer.server.emit('request', request, response);
+      });
+      for (const [path, headers] of [['/on', {}], ['/derived', {}], ['/continue', { expect: '100-continue' }]]) {
+        const { port } = outer.server.address();
+        const sent = http.request({ port, path, method: 'POST', headers: { 'x-conversation-id': path, ...headers } });
+        if (headers.expect) sent.flushHeaders(), sent.on('continue', () => sent.end('body'));
+        else sent.end();
+        const [answer] = await once(sent, 'response');
+        console.log(await read(answer));
+      }
+      outer.server.close();`;
+    installed.write({
+      'reenact.config.json': JSON.stringify({ session: { header: 'x-conversation-id' } }),
+      'app.mjs': `import { end, listen, read } from './server.mjs';\nimport http from 'node:http';\n${plain}\nawait end();`,
+    });
+    const ended = await installed.record(['app.mjs']);
+    expect(ended).toMatchObject({ stdout: 'handed on\nderived\nderived\n', stderr: '' });
+    const logs = await installed.logs();
+    const requests = logs.flatMap(({ sessionId, observations = [] }) => observations.map(() => sessionId));
+    expect(requests.sort()).toEqual(['/continue', '/derived', '/on']);
   });
 });

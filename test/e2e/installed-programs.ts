@@ -29,7 +29,9 @@ interface RunOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly node?: string;
   /** Called with the process as soon as it writes to stdout. */
-  readonly onOutput?: (child: { kill(signal: NodeJS.Signals): boolean }) => void;
+  readonly onOutput?: (child: { kill(signal: NodeJS.Signals): boolean }, stdout: string) => void;
+  /** What `replay` replays; the last run without it. */
+  readonly ref?: string;
 }
 
 /** Programs in a folder of their own that has the built package and the SDKs installed. */
@@ -71,7 +73,7 @@ export class InstalledPrograms {
     let [stdout, stderr] = ['', ''];
     child.stdout.on('data', (piece: Buffer) => {
       stdout += piece.toString();
-      options.onOutput?.(child);
+      options.onOutput?.(child, stdout);
     });
     child.stderr.on('data', (piece: Buffer) => (stderr += piece.toString()));
     return new Promise((done) =>
@@ -106,7 +108,7 @@ export class InstalledPrograms {
   async replay(args: readonly string[] = [], options: RunOptions = {}): Promise<Ended & { document: ReplayDocument }> {
     const report = join(this.folder, 'report.json');
     rmSync(report, { force: true });
-    const ended = await this.reenact(['replay', 'last', '--report', report, ...args], options);
+    const ended = await this.reenact(['replay', options.ref ?? 'last', '--report', report, ...args], options);
     if (!existsSync(report)) throw new Error(`no report: ${ended.stderr}`);
     return { ...ended, document: JSON.parse(readFileSync(report, 'utf8')) as ReplayDocument };
   }

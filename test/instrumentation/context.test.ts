@@ -1,7 +1,7 @@
 import { makeScope, nextOrdinal, ScopeStorage } from '../../instrumentation/context';
 import type { SessionContext } from '../../instrumentation/context';
 
-const session: SessionContext = { id: 's', traceId: 't', spanId: 'p', scope: '', startMs: 0, lastSeq: 0, started: false, ended: false }; // prettier-ignore
+const session: SessionContext = { id: 's', traceId: 't', spanId: 'p', scope: '', startMs: 0, progress: { lastSeq: 0 }, started: false, ended: false }; // prettier-ignore
 const scope = (path: string) => makeScope({ path, session, spanId: 'p', traceId: 't' });
 
 describe('scopes', () => {

@@ -18,36 +18,54 @@ export const list: CommandDefinition = {
   run: async (invocation) => {
     const source = parseSource(textOption(invocation, 'from') ?? 'local', storeOf(invocation));
     const rows = await listLogs(source);
-    invocation.output.result(rows, rows.length === 0 ? 'Nothing is recorded here.\n' : table(rows));
+    invocation.output.result(rows, rows.length === 0 ? 'Nothing is recorded here.\n' : listTable(rows));
     return 0;
   },
 };
 
-const HEAD = ['SESSION', 'STARTED', 'DURATION', 'TURNS', 'OUTCOME', 'VERSION', 'RUN'] as const;
+const HEAD = ['SESSION', 'STARTED (UTC)', 'DURATION', 'TURNS', 'OUTCOME', 'VERSION'] as const;
 
-function table(rows: readonly ListRow[]): string {
+/** What a terminal shows without wrapping. */
+const WIDTH = 80;
+
+/** Ids are there to be copied: the table has as much of them as fits, and a longer one a line of its own. */
+export function listTable(rows: readonly ListRow[]): string {
   const cells = rows.map((row) => [
-    cut(oneLine(row.sessionId), 40),
-    moment(row.startedAt),
+    oneLine(row.sessionId),
+    moment(row.startedAt).slice(0, 16),
     duration(row.durationMs),
     `${row.turns}${row.gaps > 0 ? ` (${row.gaps} gaps)` : ''}`,
     row.outcome ?? '-',
-    cut(oneLine([row.agentVersion, row.promptVersion].filter(Boolean).join('/') || '-'), 24),
-    row.runId ?? '-',
+    cut(oneLine([row.agentVersion, row.promptVersion].filter(Boolean).join('/') || '-'), 12),
   ]);
-  return formatTable([[...HEAD], ...cells]);
+  const [head, ...lines] = alignColumns([[...HEAD], ...cells].map(([, ...rest]) => rest)).map((text, index) => ({
+    id: index === 0 ? HEAD[0] : (cells[index - 1]?.[0] ?? ''),
+    text,
+  }));
+  const widest = Math.max(...[head, ...lines].map((line) => columns(line?.text ?? '')));
+  const room = WIDTH - widest - GAP.length;
+  const fitting = [head, ...lines].map((line) => columns(line?.id ?? '')).filter((width) => width <= room);
+  const width = Math.max(...fitting);
+  const shown = lines.map(({ id, text }, index) => {
+    const run = rows[index]?.runId;
+    const first =
+      columns(id) <= width ? `${pad(id, width)}${GAP}${text}` : `${cut(id, WIDTH)}\n${pad('', width)}${GAP}${text}`;
+    return run === undefined || run === id ? first : `${first}\n${GAP}run ${run}`;
+  });
+  return [`${pad(HEAD[0], width)}${GAP}${head?.text ?? ''}`, ...shown].map((line) => `${line}\n`).join('');
 }
 
+const GAP = '  ';
+
+const pad = (text: string, width: number): string => text + ' '.repeat(Math.max(0, width - columns(text)));
+
 /** Rows with columns as wide as their widest cell. */
-export function formatTable(rows: readonly (readonly string[])[]): string {
+function alignColumns(rows: readonly (readonly string[])[]): string[] {
   const widths = (rows[0] ?? []).map((_, index) => Math.max(...rows.map((row) => columns(row[index] ?? ''))));
-  return rows
-    .map((row) =>
-      row
-        .map((cell, index) => cell + ' '.repeat((widths[index] ?? 0) - columns(cell)))
-        .join('  ')
-        .trimEnd(),
-    )
-    .map((line) => `${line}\n`)
-    .join('');
+  return rows.map((row) =>
+    row
+      .map((cell, index) => pad(cell, widths[index] ?? 0))
+      .join(GAP)
+      .trimEnd(),
+  );
 }

@@ -1,5 +1,8 @@
 import { canonicalJson } from '../../../instrumentation/schema/canonical-json';
 import type { ExecutionLog, ExecutionTurn } from '../../../instrumentation/schema/execution-log';
+import { INBOUND } from '../../../instrumentation/schema/inbound';
+import type { InboundAnswer, InboundArgs } from '../../../instrumentation/schema/inbound';
+import { readable } from '../../../instrumentation/providers/json-fields';
 import { tokensOf } from '../../scenarios/token-count';
 import type { TokenCount } from '../../scenarios/token-count';
 import { requestMessages, responseMessages } from './messages';
@@ -100,13 +103,24 @@ function countRepeated(
   return { again, isNew: !seen.some((earlier) => earlier.instructions === keyOf(instructions)) };
 }
 
+type Observation = NonNullable<ExecutionLog['observations']>[number];
+
+/** What a server was asked is told by the request; its answer is what the turns below lead to. */
+function observationNote(item: Observation): { at: string; label: string; value: unknown } {
+  if (!item.key.startsWith(INBOUND)) {
+    const value = item.error === undefined ? item.value : { error: item.error };
+    return { at: item.timestamp, label: `observed ${item.key}`, value };
+  }
+  const { status, bytes } = (item.value ?? {}) as Partial<InboundAnswer>;
+  const { body } = (item.args ?? {}) as Partial<InboundArgs>;
+  const answered = `${String(status)}, ${String(bytes)} bytes`;
+  const asked = item.key.slice(INBOUND.length);
+  return { at: item.timestamp, label: `asked ${asked} (answered ${answered})`, value: readable(body) };
+}
+
 function withNotes(turns: readonly Entry[], log: ExecutionLog): Entry[] {
   const notes = [
-    ...(log.observations ?? []).map((item) => ({
-      at: item.timestamp,
-      label: `observed ${item.key}`,
-      value: item.error === undefined ? item.value : { error: item.error },
-    })),
+    ...(log.observations ?? []).map(observationNote),
     ...(log.decisions ?? []).map((item) => ({ at: item.timestamp, label: `decided ${item.name}`, value: item.data })),
   ].map((note): Entry => ({ kind: 'note', ...note }));
   const when = (entry: Entry): number => Date.parse(entry.kind === 'note' ? entry.at : entry.turn.timestamp);

@@ -6,7 +6,7 @@ import { ReplayClock } from '../../../replay/clock/replay-clock';
 import { VirtualTimer, VirtualTimers } from '../../../replay/clock/virtual-timers';
 
 const START = 1_000_000;
-const session: SessionContext = { id: 's', traceId: '', spanId: '', scope: '', startMs: START, lastSeq: 0, started: true, ended: false }; // prettier-ignore
+const session: SessionContext = { id: 's', traceId: '', spanId: '', scope: '', startMs: START, progress: { lastSeq: 0 }, started: true, ended: false }; // prettier-ignore
 const scope = (path: string) => makeScope({ path, session, spanId: '', traceId: '' });
 
 function stream(fields: Partial<AmbientStream>): AmbientStream {
