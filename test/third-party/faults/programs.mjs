@@ -15,6 +15,22 @@ const attempt = async (name, fn) => {
 };
 `;
 
+const garbage = (paths) => `${ASK}import http from 'node:http';
+for (const path of ${JSON.stringify(paths)}) {
+  try { console.log('fetch', path, (await ask('hi', path)).slice(0, 100)); }
+  catch (error) { console.log('fetch', path, error.name, error.message, error.cause?.code, error.cause?.message); }
+  await new Promise((done) => {
+    const request = http.request(process.env.BASE + path, { method: 'POST' }, (answer) => {
+      let size = 0;
+      answer.on('data', (piece) => (size += piece.length)).on('error', (error) => console.log('http', path, error.code, error.message));
+      answer.on('close', () => done(console.log('http', path, answer.statusCode, answer.statusMessage, size, answer.complete)));
+    });
+    request.on('error', (error) => done(console.log('http', path, error.code, error.message)));
+    request.end('hi');
+  });
+}
+`;
+
 export const PROGRAMS = {
   asks: `${ASK}
 for (let turn = 0; turn < 5; turn += 1) {
@@ -71,21 +87,8 @@ await attempt('long', () => long(20 * 1024 * 1024).length);
 console.log(await ask('small'));
 console.log((await ask(text)).length);
 `,
-  garbage: `${ASK}import http from 'node:http';
-for (const path of ${JSON.stringify(GARBAGE_PATHS)}) {
-  try { console.log('fetch', path, (await ask('hi', path)).slice(0, 100)); }
-  catch (error) { console.log('fetch', path, error.name, error.message, error.cause?.code, error.cause?.message); }
-  await new Promise((done) => {
-    const request = http.request(process.env.BASE + path, { method: 'POST' }, (answer) => {
-      let size = 0;
-      answer.on('data', (piece) => (size += piece.length)).on('error', (error) => console.log('http', path, error.code, error.message));
-      answer.on('close', () => done(console.log('http', path, answer.statusCode, answer.statusMessage, size, answer.complete)));
-    });
-    request.on('error', (error) => done(console.log('http', path, error.code, error.message)));
-    request.end('hi');
-  });
-}
-`,
+  garbage: garbage(GARBAGE_PATHS),
+  tooLong: garbage(['/too-long']),
   manyChunks: `${ASK}import http from 'node:http';
 const answer = await fetch(process.env.BASE + '/chunks', { method: 'POST' });
 let size = 0;
