@@ -110,6 +110,7 @@ const cases = [
   { name: '10,000 chunks', program: PROGRAMS.manyChunks },
   { name: '100 equal calls at once', program: PROGRAMS.equalCalls },
   { name: '100 different calls at once', program: PROGRAMS.differentCalls },
+  { name: '32 sessions at once', program: PROGRAMS.sessions },
   { name: 'stdout closed early', program: PROGRAMS.endlessOutput, hangUpAfter: 1000, replays: false },
   { name: 'process.exit inside a tool', program: PROGRAMS.exitInTool },
   {

@@ -107,6 +107,18 @@ const order = [];
 const answers = await Promise.all(Array.from({ length: 100 }, (_, n) => ask('n' + n).finally(() => order.push(n))));
 console.log(answers.join('|'));
 `,
+  sessions: `import { session } from 'reenact';
+${ASK}
+const talk = (n) => session({ id: 'talk-' + n }, async () => {
+  const heard = [];
+  for (let turn = 0; turn < 5; turn += 1) {
+    heard.push(await ask('session ' + (n % 2) + ' turn ' + turn));
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 10));
+  }
+  return heard.join();
+});
+console.log((await Promise.all(Array.from({ length: 32 }, (_, n) => talk(n)))).join('|'));
+`,
   endlessOutput: `${ASK}
 process.stdout.on('error', (error) => { console.error(error.code); process.exit(9); });
 for (;;) { process.stdout.write('line of output\\n'.repeat(100)); await ask(); }
