@@ -1,7 +1,7 @@
 /** @type {import('jest').Config} */
 module.exports = {
   testMatch: ['<rootDir>/test/**/*.test.ts'],
-  testPathIgnorePatterns: ['/node_modules/', '/dist/'],
+  testPathIgnorePatterns: ['/node_modules/', '/dist/', '/test/backends/'],
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/\\.reenact/'],
   transform: {
     '^.+\\.ts$': [

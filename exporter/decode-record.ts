@@ -162,6 +162,14 @@ function bytesOf(read: ReadSpan, key: string, report: ReportGap): Buffer | undef
   return damaged(read, report, `${key} is damaged, expected ${expected} bytes, found ${found}; ${limit}`);
 }
 
+/** What a backend cut of a request may stand in the parity of a later span. */
+function requestBytes(read: ReadSpan, bodies: ExchangeBodies, report: ReportGap): Buffer | undefined {
+  const info = pieceOf(read, ATTRIBUTES.requestBody);
+  const bytes = info && decodePiece(info, read.attributes.get(ATTRIBUTES.requestBody));
+  if (Buffer.isBuffer(bytes)) return bytes;
+  return bodies.restored(read.span.spanId) ?? bytesOf(read, ATTRIBUTES.requestBody, report);
+}
+
 function damaged(read: ReadSpan, report: ReportGap, what: string): undefined {
   const name = `span ${read.span.spanId} (${read.kind} ${JSON.stringify(read.span.name)})`;
   report({ spanId: read.span.spanId, sessionId: read.search(ATTRIBUTES.sessionId) }, `${name}: ${what}`);
@@ -185,7 +193,7 @@ function decodeExchange(
   const storedResponse = read.text['r'] as Stored | undefined;
   const responseHeaders = storedResponse && decodeHeaders(storedResponse['h'], base?.response);
   if (requestHeaders !== undefined) bodies.setHeaders(spanId, requestHeaders, responseHeaders);
-  const middle = bytesOf(read, ATTRIBUTES.requestBody, report);
+  const middle = requestBytes(read, bodies, report);
   const placed = middle !== undefined && bodies.add(spanId, middle, stored['b']);
   if (middle !== undefined && !placed) {
     const on = Array.isArray(stored['b']) ? String(stored['b'][0]) : 'unknown';

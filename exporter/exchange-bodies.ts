@@ -1,6 +1,7 @@
 import type { HeaderList } from '../instrumentation/schema/records';
 import { applyDifference } from './payload-codec';
-import type { ReportGap } from './read-span';
+import { decodeHeaders } from './header-codec';
+import type { LostRequests } from './lost-requests';
 
 interface StoredBody {
   readonly bytes: Buffer;
@@ -21,10 +22,16 @@ export class ExchangeBodies {
   private readonly headers = new Map<string, { request: HeaderList; response: HeaderList | undefined }>();
   private readonly recent = new Map<string, Buffer>();
 
-  constructor(private readonly report: ReportGap) {}
+  constructor(private readonly lost: LostRequests) {}
 
   /** Adds a body; false when it cannot be rebuilt, with the gap named. */
   add(spanId: string, bytes: Buffer, base: unknown): boolean {
+    const [baseId] = Array.isArray(base) ? (base as unknown[]) : [];
+    if (typeof baseId === 'string' && !this.stored.has(baseId)) this.restore(baseId);
+    return this.addStored(spanId, bytes, base);
+  }
+
+  private addStored(spanId: string, bytes: Buffer, base: unknown): boolean {
     if (base === undefined) {
       this.stored.set(spanId, { bytes, length: bytes.length });
       return true;
@@ -33,12 +40,28 @@ export class ExchangeBodies {
     if (typeof baseId !== 'string' || !isLength(prefix) || !isLength(suffix)) return false;
     const earlier = this.stored.get(baseId);
     if (earlier === undefined || prefix + suffix > earlier.length) return false;
-    this.stored.set(spanId, {
-      bytes,
-      base: { spanId: baseId, prefix, suffix },
-      length: prefix + bytes.length + suffix,
-    });
+    const length = prefix + bytes.length + suffix;
+    this.stored.set(spanId, { bytes, base: { spanId: baseId, prefix, suffix }, length });
     return true;
+  }
+
+  /** Adds a lost body that others build on, and the lost ones that it builds on. */
+  private restore(spanId: string): void {
+    const pending = new Map<string, { middle: Buffer; base: unknown }>();
+    for (let id: unknown = spanId; typeof id === 'string' && !this.stored.has(id);) {
+      const found = pending.has(id) ? undefined : this.lost.find(id);
+      if (found === undefined) return;
+      pending.set(id, found);
+      id = Array.isArray(found.base) ? (found.base as unknown[])[0] : undefined;
+    }
+    for (const [id, { middle, base }] of [...pending].reverse()) {
+      if (!this.addStored(id, middle, base)) return;
+    }
+  }
+
+  /** The request of a span that came back without it, whole or as its difference. */
+  restored(spanId: string): Buffer | undefined {
+    return this.lost.find(spanId)?.middle;
   }
 
   /** The whole body of a span that was added. Iterative: a chain may be thousands long. */
@@ -78,6 +101,12 @@ export class ExchangeBodies {
   }
 
   getHeaders(spanId: string): { request: HeaderList; response: HeaderList | undefined } | undefined {
+    const known = this.headers.get(spanId);
+    if (known !== undefined) return known;
+    const [request, response] = this.lost.find(spanId)?.headers ?? [];
+    const requestHeaders = decodeHeaders(request);
+    if (requestHeaders === undefined) return undefined;
+    this.setHeaders(spanId, requestHeaders, decodeHeaders(response));
     return this.headers.get(spanId);
   }
 }

@@ -82,6 +82,8 @@ const DESCRIPTOR = {
       fields: { resource: one('Resource', 1), scopeSpans: many('ScopeSpans', 2), schemaUrl: one('string', 3) },
     },
     TraceRequest: { fields: { resourceSpans: many('ResourceSpans', 1) } },
+    // Tempo's answer to a question for one trace.
+    TempoTrace: { fields: { trace: one('TraceRequest', 1), status: one('int32', 3), message: one('string', 4) } },
     PartialSuccess: { fields: { rejectedSpans: one('int64', 1), errorMessage: one('string', 2) } },
     TraceResponse: { fields: { partialSuccess: one('PartialSuccess', 1) } },
   },
@@ -92,6 +94,8 @@ export interface OtlpProto {
   encodeRequest(request: OtlpRequest): Uint8Array;
   /** @throws ReenactError LOG_INVALID */
   decodeRequest(bytes: Uint8Array): ResourceSpan[];
+  /** Tempo's `TraceByIDResponse`. @throws ReenactError LOG_INVALID */
+  decodeTempoTrace(bytes: Uint8Array): { spans: ResourceSpan[]; isPartial: boolean; message: string };
   decodeResponse(bytes: Uint8Array): { rejectedSpans: number; errorMessage: string };
   encodeResponse(partial?: { rejectedSpans: number; errorMessage: string }): Uint8Array;
 }
@@ -103,9 +107,14 @@ export function loadOtlpProto(): OtlpProto {
   const root = protobuf.Root.fromJSON(DESCRIPTOR);
   const request = root.lookupType('TraceRequest');
   const response = root.lookupType('TraceResponse');
+  const tempo = root.lookupType('TempoTrace');
   return {
     encodeRequest: (value) => request.encode(toMessage(value) as never).finish(),
     decodeRequest: (bytes) => readOtlpJson(fromMessage(request, bytes)),
+    decodeTempoTrace: (bytes) => {
+      const { trace, status, message } = fromMessage(tempo, bytes);
+      return { spans: readOtlpJson(trace), isPartial: status === 1, message: String(message ?? '') };
+    },
     decodeResponse: (bytes) => partialOf(fromMessage(response, bytes)),
     encodeResponse: (partial) => response.encode(partial ? { partialSuccess: partial } : {}).finish(),
   };

@@ -1,9 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import type { HeaderList } from '../instrumentation/schema/records';
+import type { KnownSecrets } from './known-secrets';
 import { difference } from './payload-codec';
 import type { Place } from './redaction-place';
 import type { Tokens } from './redaction-key';
-import { CREDENTIAL_FIELD } from './redaction-rules';
+import { CREDENTIAL_FIELD, CREDENTIAL_IN_BODY } from './redaction-rules';
 
 export interface BodyRules {
   /** Replaces the shapes of known credentials. */
@@ -11,6 +12,7 @@ export interface BodyRules {
   /** Patterns and function of the configuration. */
   readonly own: ((text: string, where: Place) => string) | undefined;
   readonly tokens: Tokens;
+  readonly secrets: KnownSecrets;
   /** The last body without a secret, by address: what the next one shares with it need not be looked at again. */
   readonly recent: Map<string, Buffer>;
 }
@@ -73,7 +75,7 @@ function redactPlain(body: Buffer, context: BodyContext): Buffer {
   if (rules.own === undefined && !context.tokenEndpoint) return redactShapes(body, context);
   if (!isUtf8(body)) return redactShapes(body, context);
   const text = body.toString('utf8');
-  let safe = rules.shapes(text);
+  let safe = rules.shapes(redactNamed(text, rules.tokens));
   if (context.tokenEndpoint) safe = redactFields(safe, rules.tokens);
   if (rules.own !== undefined) safe = rules.own(safe, { place: context.place });
   return safe === text ? body : Buffer.from(safe, 'utf8');
@@ -82,9 +84,9 @@ function redactPlain(body: Buffer, context: BodyContext): Buffer {
 /** Shapes are ASCII: found in the bytes as they are, in what is new since the last body to the same address. */
 function redactShapes(body: Buffer, { rules, key }: BodyContext): Buffer {
   const recent = key === undefined ? undefined : rules.recent.get(key);
-  const from = recent === undefined ? 0 : startOfLook(body, difference(recent, body).prefix);
+  const from = recent === undefined ? 0 : startOfLook(body, difference(recent, body).prefix, rules.secrets.longest);
   const text = body.toString('latin1', from);
-  const safe = rules.shapes(text);
+  const safe = rules.shapes(redactNamed(text, rules.tokens));
   if (safe === text) {
     if (key !== undefined) remember(rules.recent, key, body);
     return body;
@@ -92,13 +94,17 @@ function redactShapes(body: Buffer, { rules, key }: BodyContext): Buffer {
   return Buffer.from(body.toString('latin1', 0, from) + safe, 'latin1');
 }
 
+function redactNamed(text: string, tokens: Tokens): string {
+  return text.replace(CREDENTIAL_IN_BODY, (...[, before = '', , value = '']: string[]) => before + tokens(value));
+}
+
 /** Where a credential may begin that the bytes from `changed` on could complete. */
-function startOfLook(body: Buffer, changed: number): number {
+function startOfLook(body: Buffer, changed: number, longest: number): number {
   if (body.includes('-----BEGIN')) return Math.max(0, changed - OVERLAP);
   let start = changed;
   const least = Math.max(0, changed - MAX_RUN);
   while (start > least && isOfCredential(body[start - 1] ?? 0)) start -= 1;
-  return Math.max(0, start === least ? changed - OVERLAP : start - LEAD);
+  return Math.max(0, start === least ? changed - OVERLAP : start - Math.max(LEAD, longest));
 }
 
 /** Letters, digits and `+ - . / = _ ~`. */

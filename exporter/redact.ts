@@ -14,6 +14,7 @@ import type {
 import { redactBody, type BodyRules } from './redact-body';
 import { redactJson } from './redact-json';
 import { redactUrl, redactRequestHeaders, redactResponseHeaders } from './redact-wire';
+import { KnownSecrets } from './known-secrets';
 import { createTokens } from './redaction-key';
 import {
   MAY_HOLD_SECRET,
@@ -48,10 +49,13 @@ export interface RedactorOptions {
 
 /** The redaction of the configured store and patterns. @throws ReenactError CONFIG_INVALID */
 export function createRedactor({ config, custom = loadCustom(config) }: RedactorOptions): Redactor {
-  const tokens = createTokens(config.spool ? config.store : undefined);
+  const keyed = createTokens(config.spool ? config.store : undefined);
+  const secrets = new KnownSecrets(keyed);
+  const tokens = (secret: string): string => secrets.learn(secret);
   const patterns = compile(config.file.redact?.patterns ?? []);
+  // What a shape tells is told by it everywhere, so it need not be kept.
   const shapes = (text: string): string =>
-    MAY_HOLD_SECRET.test(text) ? text.replace(secretShapes(), (secret) => tokens(secret)) : text;
+    secrets.replace(MAY_HOLD_SECRET.test(text) ? text.replace(secretShapes(), (secret) => keyed(secret)) : text);
   const own =
     patterns.length === 0 && custom === undefined
       ? undefined
@@ -63,7 +67,7 @@ export function createRedactor({ config, custom = loadCustom(config) }: Redactor
     const safe = shapes(text);
     return own === undefined ? safe : own(safe, where);
   };
-  const rules: BodyRules = { shapes, own, tokens, recent: new Map() };
+  const rules: BodyRules = { shapes, own, tokens, secrets, recent: new Map() };
   const redactor: Redactor = {
     request(request) {
       const url = redactUrl(request.url, tokens);

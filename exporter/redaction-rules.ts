@@ -52,6 +52,13 @@ export const PAGE_PARAMETER = /page|next|continu|cursor|sync|offset|start/i;
 export const CREDENTIAL_FIELD =
   /^(?:password|passwd|secret|client[-_]?secret|api[-_]?key|access[-_]?token|refresh[-_]?token|id[-_]?token|private[-_]?key|secret[-_]?access[-_]?key|session[-_]?token|authorization|assertion)$/i;
 
+/**
+ * Such fields within any body, in JSON that is itself a text of JSON too (a tool's result in a message). Only names that
+ * never mean anything else: what a model writes must come through.
+ */
+export const CREDENTIAL_IN_BODY =
+  /((\\*)"(?:password|passwd|client[-_]?secret|api[-_]?key|access[-_]?token|refresh[-_]?token|id[-_]?token|private[-_]?key|secret[-_]?access[-_]?key|session[-_]?token)\2"\s*:\s*\2")([^"\\\s]{8,4000})(?=\2")/gi;
+
 /** Paths of endpoints that hand out tokens. */
 export const TOKEN_ENDPOINT = /\/(?:oauth2?|oidc|token|tokens|login|signin|auth|authorize|connect)(?:\/|$|\?)/i;
 

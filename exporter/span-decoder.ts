@@ -10,8 +10,10 @@ import type {
   SessionRecord,
 } from '../instrumentation/schema/records';
 import { FORMAT_VERSION, READABLE_FORMAT_VERSIONS } from '../instrumentation/schema/version';
+import { joinParts } from './attribute-parts';
 import { decodeCall, decodeLife, decodeSession } from './decode-record';
 import { ExchangeBodies } from './exchange-bodies';
+import { LostRequests } from './lost-requests';
 import { fromOtlpValue, normaliseSpan, type OtlpSpan, type ResourceSpan } from './otlp';
 import { chunkForms, likelyLimit } from './payload-codec';
 import { recordCheck, type RecordText } from './span-encoder';
@@ -74,6 +76,7 @@ function readSpan(span: OtlpSpan, report: ReportGap): ReadSpan | undefined {
     const plain = fromOtlpValue(value);
     if (plain !== undefined) attributes.set(key, plain);
   }
+  joinParts(attributes);
   const kind = attributes.get(ATTRIBUTES.kind);
   const stored = attributes.get(ATTRIBUTES.record);
   if (kind === undefined && stored === undefined) return undefined;
@@ -154,7 +157,7 @@ function assemble(runId: string, spans: ReadSpan[]): Recording {
     void gaps.push({ code: 'PAYLOAD_DAMAGED', message, spanId, ...(sessionId !== undefined && { sessionId }) });
   spans.sort((a, b) => byPath(path(a), path(b)) || a.text.o[0] - b.text.o[0]);
   nameHoles(spans, gaps);
-  const bodies = new ExchangeBodies(report);
+  const bodies = new ExchangeBodies(new LostRequests(spans));
   const records: { read: ReadSpan; record: AnyRecord }[] = [];
   for (const read of spans) {
     const record = decode(read, bodies, report);

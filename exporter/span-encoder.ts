@@ -2,11 +2,12 @@ import { ATTRIBUTES, MAX_ATTRIBUTES, MAX_SEARCHABLE, PAYLOAD_CODES } from '../in
 import type { AnyRecord, AttributeValue, CallRecord, ExchangeRecord } from '../instrumentation/schema/records';
 import { wholeBody } from '../instrumentation/schema/whole-body';
 import { FORMAT_VERSION } from '../instrumentation/schema/version';
+import { partsOf } from './attribute-parts';
 import { encodeChunkTable } from './chunk-table';
 import { encodeHeaders } from './header-codec';
 import { type OtlpAttribute, type OtlpSpan, SPAN_KIND, STATUS, toNanos, toOtlpValue } from './otlp';
 import { cutText, encodePiece, type PieceInfo, sha256 } from './payload-codec';
-import { RequestChains } from './request-chains';
+import { type Placement, RequestChains } from './request-chains';
 
 /** What the encoder of one process remembers between records. */
 export interface EncoderState {
@@ -65,13 +66,17 @@ export function encodeRecord(record: AnyRecord, state: EncoderState): OtlpSpan {
   };
   const recordText = JSON.stringify(text);
   const attributes: OtlpAttribute[] = search.map(([key, value]) => ({ key, value: { stringValue: value } }));
-  attributes.push({ key: ATTRIBUTES.record, value: toOtlpValue(cutText(Buffer.from(recordText, 'utf8'))) });
+  addChunks(attributes, ATTRIBUTES.record, cutText(Buffer.from(recordText, 'utf8')));
   attributes.push({ key: ATTRIBUTES.recordCheck, value: { stringValue: recordCheck(search, recordText) } });
   for (const [key, piece] of pieces) {
-    if (piece.chunks.length > 0) attributes.push({ key, value: toOtlpValue(piece.chunks) });
+    if (piece.chunks.length > 0) addChunks(attributes, key, piece.chunks);
   }
   addView(attributes, record);
   return spanOf(record, attributes);
+}
+
+function addChunks(attributes: OtlpAttribute[], key: string, chunks: readonly string[]): void {
+  for (const [name, part] of partsOf(key, chunks)) attributes.push({ key: name, value: toOtlpValue(part) });
 }
 
 /** Length of the record text and hash over the searchable attributes and it. */
@@ -160,7 +165,7 @@ function sessionOrCall(record: Exclude<AnyRecord, { kind: 'process' | 'exit' }>,
     text: {},
     payloads: [],
   };
-  if (session !== undefined) addSession(draft, session);
+  if (session !== undefined) addSession(draft, session, state);
   if (call !== undefined) addCall(draft, call, state);
   return draft;
 }
@@ -173,12 +178,19 @@ function keyOf(call: CallRecord): string {
   return `${call.request.method} ${call.request.url.split('?', 1)[0]}`;
 }
 
-function addSession(draft: Draft, record: Extract<AnyRecord, { kind: 'session' }>): void {
+function addSession(draft: Draft, record: Extract<AnyRecord, { kind: 'session' }>, state: EncoderState): void {
   draft.text['ph'] = record.phase;
   if (record.phase === 'start') draft.text['id'] = record.spanId;
   if (record.parentSpanId !== undefined) draft.text['pa'] = record.parentSpanId;
   if (record.failure !== undefined) draft.text['fl'] = record.failure;
   if (record.metadata !== undefined) draft.payloads.push([ATTRIBUTES.metadata, json(record.metadata)]);
+  if (record.phase === 'end') addParity(draft, state.chains?.closing(record.sessionId));
+}
+
+function addParity(draft: Draft, parity: Placement['parity']): void {
+  if (parity === undefined) return;
+  draft.text['fp'] = parity.note;
+  draft.payloads.push([ATTRIBUTES.parity, parity.bytes]);
 }
 
 function addCall(draft: Draft, call: CallRecord, state: EncoderState): void {
@@ -211,7 +223,7 @@ function addJson(draft: Draft, values: Record<string, unknown>): void {
 
 function addExchange(draft: Draft, call: ExchangeRecord, state: EncoderState): void {
   const { request, response } = call;
-  const { base, diff, headerBase } = state.chains?.place(call) ?? {};
+  const { base, diff, headerBase, parity } = state.chains?.place(call, state.ordinal) ?? {};
   draft.text['tr'] = call.transport;
   if (call.provider !== undefined) draft.text['pv'] = call.provider;
   if (headerBase !== undefined) draft.text['hb'] = headerBase.spanId;
@@ -224,6 +236,7 @@ function addExchange(draft: Draft, call: ExchangeRecord, state: EncoderState): v
     ...(diff !== undefined && { b: [base, diff.prefix, diff.suffix] }),
   };
   draft.payloads.push([ATTRIBUTES.requestBody, diff?.middle ?? request.body]);
+  addParity(draft, parity);
   if (response === undefined) return;
   draft.text['r'] = {
     s: response.status,

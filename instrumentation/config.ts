@@ -1,33 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
+import { checkConfigFile } from './config-file';
+import type { ConfigFile } from './config-file';
 import { ReenactError } from './schema/errors';
 
-/** Functions of one module that are tools or observations, declared with no change to the program. */
-export interface DeclaredFunctions {
-  /** As the program would import it from the folder of the configuration file. */
-  readonly module: string;
-  /** Export names; `registry.*` stands for every function in the exported object `registry`. */
-  readonly exports: readonly string[];
-  /** Names for the recording, by export (`getOrder` or `registry.getOrder`). */
-  readonly names?: Readonly<Record<string, string>>;
-  readonly replay?: 'substitute' | 'run';
-}
-
-/** `reenact.config.json`. */
-export interface ConfigFile {
-  /** Where an inbound request names its conversation: a header, or a JSON Pointer into its JSON body. */
-  readonly session?: { readonly header?: string; readonly body?: string };
-  readonly tools?: readonly DeclaredFunctions[];
-  readonly observe?: readonly DeclaredFunctions[];
-  /** Hosts (`api.example.com`, `*.example.com`) and routes (`/health`, `/internal/*`) that are not recorded. */
-  readonly exclude?: { readonly hosts?: readonly string[]; readonly routes?: readonly string[] };
-  /** Module with a default export `(text, { place }) => text`, applied before hashing and export. */
-  readonly redact?: { readonly module?: string; readonly patterns?: readonly string[] };
-  /** JSON Pointers into request bodies that do not count when calls are matched. */
-  readonly ignore?: readonly string[];
-  /** Further variables whose values may be recorded. */
-  readonly env?: readonly string[];
-}
+export type { ConfigFile, DeclaredFunctions } from './config-file';
 
 export type Mode = 'record' | 'replay' | 'off';
 
@@ -113,36 +90,6 @@ function readConfigFile(path: string, required: boolean): ConfigFile {
     throw new ReenactError('CONFIG_INVALID', `${path} is not JSON: ${(cause as Error).message}`, { cause });
   }
   return checkConfigFile(parsed, path);
-}
-
-function checkConfigFile(parsed: unknown, path: string): ConfigFile {
-  const fail = (what: string): never => {
-    throw new ReenactError('CONFIG_INVALID', `${path}: ${what}`);
-  };
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return fail('must be a JSON object');
-  const file = parsed as ConfigFile;
-  checkSession(file.session, fail);
-  for (const field of ['tools', 'observe'] as const) {
-    const list: unknown = file[field] ?? [];
-    if (!Array.isArray(list)) return fail(`"${field}" must be an array`);
-    for (const [index, entry] of (list as Partial<DeclaredFunctions>[]).entries()) {
-      if (typeof entry?.module !== 'string') return fail(`"${field}[${index}].module" must be a string`);
-      if (!Array.isArray(entry.exports) || !entry.exports.every((name) => typeof name === 'string'))
-        return fail(`"${field}[${index}].exports" must be an array of strings`);
-      if (entry.replay !== undefined && entry.replay !== 'substitute' && entry.replay !== 'run')
-        return fail(`"${field}[${index}].replay" must be "substitute" or "run"`);
-    }
-  }
-  return file;
-}
-
-function checkSession(session: unknown, fail: (what: string) => never): void {
-  if (session === undefined) return;
-  if (typeof session !== 'object' || session === null) fail('"session" must be an object');
-  const { header = 'x', body = '/' } = session as { header?: unknown; body?: unknown };
-  if (typeof header !== 'string' || header === '') fail('"session.header" must be the name of a header');
-  if (typeof body !== 'string' || !body.startsWith('/'))
-    fail('"session.body" must be a JSON Pointer such as "/conversation/id"');
 }
 
 function readOtlp(env: Env): Config['otlp'] {

@@ -19,6 +19,7 @@ export const ATTRIBUTES = {
   recordCheck: 'reenact.record.check',
   requestBody: 'reenact.request.body',
   responseBody: 'reenact.response.body',
+  parity: 'reenact.parity',
   args: 'reenact.args',
   result: 'reenact.result',
   thrown: 'reenact.thrown',
@@ -40,6 +41,7 @@ export const PAYLOAD_CODES: Readonly<Record<string, string>> = {
   [ATTRIBUTES.data]: 'd',
   [ATTRIBUTES.metadata]: 'm',
   [ATTRIBUTES.ambient]: 'b',
+  [ATTRIBUTES.parity]: 'y',
 };
 
 /** Longest value of a searchable attribute: Elasticsearch does not index more. */

@@ -6,7 +6,7 @@ export const ERRORS = {
   UNKNOWN_OPTION: 'See `reenact COMMAND --help` for the options of a command.',
   UNKNOWN_POLICY: 'Use one of: fail, recorded, live, live-from-here, stop.',
   UNKNOWN_MODE: 'Set REENACT_MODE to record, replay or off.',
-  UNKNOWN_SOURCE: 'Use local, otlp=FILE or jaeger=URL.',
+  UNKNOWN_SOURCE: 'Use local, otlp=FILE, jaeger=URL, tempo=URL or clickhouse=URL.',
   UNKNOWN_FORMAT: 'Name the output *.jsonl, *.events.jsonl, *.otlp.jsonl, *.md or *.html (.gz too).',
   COMMAND_MISSING: 'Give the command after `--`, for example: reenact record -- node agent.js',
   COMMAND_NOT_FOUND: 'Check the spelling of the command, or give its full path.',

@@ -13,7 +13,7 @@ export interface Resolved {
 
 /** Adds `--from SOURCE`. */
 export function addSourceOption(command: Command): Command {
-  return command.option('--from <source>', 'local (default), otlp=FILE|DIR or jaeger=URL');
+  return command.option('--from <source>', 'local (default), otlp=FILE|DIR, jaeger=URL, tempo=URL or clickhouse=URL');
 }
 
 /** Absolute path of the local store. */

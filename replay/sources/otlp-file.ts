@@ -1,19 +1,19 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ResourceSpan } from '../../exporter/otlp';
-import { readOtlpJson } from '../../exporter/otlp-json';
 import { decodeRuns } from '../../exporter/span-decoder';
 import { ReenactError } from '../../instrumentation/schema/errors';
 import { ATTRIBUTES } from '../../instrumentation/schema/attributes';
 import type { Recording } from '../../instrumentation/schema/records';
 import { readLines } from '../log/json-lines';
-import { formatOf, readFrames } from './framed-file';
+import { formatOf, readBareMessage, readFrames } from './framed-file';
+import { readTraceDocument } from './trace-document';
 import { selectRuns, startOf, type SourceQuery, type TraceSource } from './trace-source';
 
-/** Files of a folder that are read, as the Collector's file exporter names and rotates them. */
-const FILES = /\.(jsonl|json|ndjson|proto|pb)(\.gz)?$/;
+/** Files of a folder that are read, as the Collector's file and S3 exporters name and rotate them. */
+const FILES = /\.(jsonl|json|ndjson|proto|pb|binpb)(\.gz|\.zstd?)?$/;
 
-/** What the Collector's file exporter and ours write: a file, or a folder of them. */
+/** What the Collector's file and S3 exporters and ours write, and what other tools download: a file or a folder. */
 export function otlpFileSource(path: string): TraceSource {
   const read = (): Promise<Recording[]> => readRuns(path);
   return {
@@ -59,14 +59,17 @@ function filesOf(path: string): string[] {
  * @throws ReenactError LOG_INVALID, FILE_NOT_FOUND
  */
 export async function* readSpans(path: string): AsyncGenerator<ResourceSpan[]> {
-  if ((await formatOf(path)) === 'framed') {
+  const format = await formatOf(path);
+  if (format === 'bare') yield (await readBareMessage(path)).filter(isOurs);
+  if (format === 'bare') return;
+  if (format === 'framed') {
     for await (const spans of readFrames(path)) yield spans.filter(isOurs);
     return;
   }
   const whole: string[] = [];
   for await (const { text, number } of readLines(path, 'LOG_INVALID')) {
     const parsed = whole.length === 0 ? parse(text) : undefined;
-    if (parsed !== undefined) yield readOtlpJson(parsed).filter(isOurs);
+    if (parsed !== undefined) yield readTraceDocument(parsed).filter(isOurs);
     // A line that is no document by itself may be the first of a document that spreads over all lines.
     else if (number === 1 || whole.length > 0) whole.push(text);
     else if (!path.endsWith('.json')) throw damaged(path, number);
@@ -74,7 +77,7 @@ export async function* readSpans(path: string): AsyncGenerator<ResourceSpan[]> {
   if (whole.length === 0) return;
   const document = parse(whole.join('\n'));
   if (document === undefined) throw damaged(path, 1);
-  yield readOtlpJson(document).filter(isOurs);
+  yield readTraceDocument(document).filter(isOurs);
 }
 
 function damaged(path: string, line: number): ReenactError {

@@ -1,7 +1,9 @@
 import { ReenactError } from '../../instrumentation/schema/errors';
 import { jaegerSource } from './jaeger';
+import { clickhouseSource } from './clickhouse';
 import { localSource } from './local';
 import { otlpFileSource } from './otlp-file';
+import { tempoSource } from './tempo';
 import type { TraceSource } from './trace-source';
 
 /** How `--from` names a kind of source, and what opens it. */
@@ -15,10 +17,12 @@ export const sources = [
   { id: 'local', open: (value, store) => localSource(value || store) },
   { id: 'otlp', open: (value) => otlpFileSource(value) },
   { id: 'jaeger', open: (value) => jaegerSource(value) },
+  { id: 'tempo', open: (value) => tempoSource(value) },
+  { id: 'clickhouse', open: (value) => clickhouseSource(value) },
 ] as const satisfies readonly SourceKind[];
 
 /**
- * Opens the source that `--from` names: `local`, `otlp=FILE`, `jaeger=URL`.
+ * Opens the source that `--from` names: `local`, `otlp=FILE`, `jaeger=URL`, `tempo=URL`, `clickhouse=URL`.
  * @throws ReenactError UNKNOWN_SOURCE
  */
 export function parseSource(text: string, store: string): TraceSource {

@@ -156,6 +156,37 @@ test('a secret that comes late in a growing conversation is found', () => {
   expect(redactor.request(withBody(`${early},"${SECRETS[0]}"]}`)).body.toString()).not.toContain(SECRETS[0]);
 });
 
+test('a secret that a field of a result told is replaced in the messages that carry it on', () => {
+  const redactor = make();
+  const result = { access_token: 'tok-12345-secretive', note: 'pay "now"', password: 'hunter2 "x" hunter2' };
+  const safe = redactor.json(result) as typeof result;
+  const said = [JSON.stringify(result), `token is ${result.access_token} ok`, `pw ${result.password}`];
+  const body = (texts: string[]): string => JSON.stringify({ messages: texts.map((content) => ({ content })) });
+  const expected = [JSON.stringify(safe), `token is ${safe.access_token} ok`, `pw ${safe.password}`];
+  expect(redactor.request(withBody(body(said))).body.toString()).toBe(body(expected));
+});
+
+test('a field of JSON within a message is found without having been told before', () => {
+  const content = JSON.stringify({ apiKey: 'abcdefghijk', max_tokens: '123456789', secret: 'a long answer' });
+  const safe = make()
+    .request(withBody(JSON.stringify({ messages: [{ content }] })))
+    .body.toString();
+  const inner = JSON.parse(
+    (JSON.parse(safe) as { messages: { content: string }[] }).messages[0]?.content ?? '',
+  ) as object;
+  expect(inner).toEqual({
+    apiKey: expect.stringMatching(/^redacted-/) as string,
+    max_tokens: '123456789',
+    secret: 'a long answer',
+  });
+});
+
+test('short values of such fields are not looked for elsewhere', () => {
+  const redactor = make();
+  redactor.json({ password: 'admin' });
+  expect(redactor.request(withBody('{"text":"the admin"}')).body.toString()).toBe('{"text":"the admin"}');
+});
+
 test('patterns of the configuration apply outside ids and signatures of the protocol', () => {
   const redactor = make({ redact: { patterns: ['[0-9]{10,}'] } });
   const safe = redactor

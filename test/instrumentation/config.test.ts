@@ -64,6 +64,35 @@ describe('the configuration', () => {
     },
   );
 
+  it.each([
+    ['{"exlude":{"hosts":["a"]}}', '"exlude" is no field'],
+    ['{"exclude":{"host":["a"]}}', '"exclude.host" is no field'],
+    ['{"tools":[{"module":"./a.js","exports":["f"],"name":{}}]}', '"tools.name" is no field'],
+    ['{"exclude":{"hosts":"a"}}', '"exclude.hosts" must be a list of texts'],
+    ['{"ignore":[1]}', '"ignore" must be a list of texts'],
+    ['{"redact":[]}', '"redact" must be an object'],
+  ])('refuses %s, which would not do what it seems to say', (text, message) => {
+    writeFileSync(path, text);
+    expect(() => read()).toThrow(
+      expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining(message) }),
+    );
+  });
+
+  it('takes every field that is documented', () => {
+    const file = {
+      $schema: 'x',
+      session: { header: 'h', body: '/id' },
+      tools: [{ module: './a.js', exports: ['f'], names: { f: 'g' }, replay: 'run' }],
+      observe: [{ module: './b.js', exports: ['o.*'] }],
+      exclude: { hosts: ['h'], routes: ['/r'] },
+      redact: { module: './r.cjs', patterns: ['p'] },
+      ignore: ['/seed'],
+      env: ['E'],
+    };
+    writeFileSync(path, JSON.stringify(file));
+    expect(read().file).toEqual(file);
+  });
+
   it('refuses a named file that is absent, and does without the default one', () => {
     expect(() => read({ REENACT_CONFIG: 'other.json' })).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
     expect(read().configPath).toBeUndefined();
