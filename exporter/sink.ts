@@ -103,6 +103,7 @@ class LocalFirstSink implements LocalSink {
   flushSync(): void {
     try {
       this.spool?.drain();
+      this.spool?.checkRemoved();
     } catch (error) {
       this.diag.failed('sink', error);
     }

@@ -1,4 +1,14 @@
-import { closeSync, constants, existsSync, lstatSync, openSync, realpathSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  lstatSync,
+  openSync,
+  realpathSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import { ReenactError } from '../instrumentation/schema/errors';
 import { makeFolder } from './make-folder';
@@ -8,6 +18,7 @@ import { runsFolder } from './store-paths';
 const fs = {
   closeSync,
   existsSync,
+  fstatSync,
   lstatSync,
   openSync,
   realpathSync,
@@ -65,6 +76,7 @@ export class SpoolFile {
   /** Bytes in the file, whole lines and broken ones. */
   private size = 0;
   private broken = false;
+  private saidRemoved = false;
 
   constructor(private readonly options: SpoolOptions) {}
 
@@ -88,6 +100,13 @@ export class SpoolFile {
       this.kept.shift();
       this.keptBytes -= line.length;
     }
+  }
+
+  /** A file that was removed takes every further line without an error, and keeps none: said once. */
+  checkRemoved(): void {
+    if (this.fd === undefined || this.saidRemoved || fs.fstatSync(this.fd).nlink > 0) return;
+    this.saidRemoved = true;
+    this.options.failed('lost', new Error(`${this.options.path} was removed while it was written`));
   }
 
   close(): void {

@@ -1,3 +1,5 @@
+import { textOf } from './schema/text-of';
+
 /** Counts failures of our own code by place, so that they are seen once at the end and never by the program. */
 export class Diagnostics {
   private readonly counts = new Map<string, number>();
@@ -21,9 +23,19 @@ export class Diagnostics {
   failed(place: string, error: unknown): void {
     this.counts.set(place, (this.counts.get(place) ?? 0) + 1);
     if (this.first.has(place)) return;
-    const text = error instanceof Error ? (this.debug ? (error.stack ?? error.message) : error.message) : String(error);
+    const text = this.describe(error);
     this.first.set(place, text);
     if (this.debug) process.stderr.write(`reenact: ${place}: ${text}\n`);
+  }
+
+  /** The error may be the program's own, and throw when it is read: this runs inside the program too. */
+  private describe(error: unknown): string {
+    try {
+      if (!(error instanceof Error)) return textOf(error);
+      return textOf(this.debug ? (error.stack ?? error.message) : error.message);
+    } catch {
+      return 'unreadable value';
+    }
   }
 
   get failures(): Readonly<Record<string, number>> {

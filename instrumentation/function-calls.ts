@@ -6,6 +6,7 @@ import { isGenerator, watchGenerator } from './tools/generator-result';
 import type { GeneratorEnd } from './tools/generator-result';
 import { watchThenable } from './tools/thenable-result';
 import { encodeTyped } from './schema/typed-json';
+import { textOf } from './schema/text-of';
 import type { RecordedError, TypedJson } from './schema/records';
 import { GAP_ATTRIBUTE } from './schema/attributes';
 
@@ -26,14 +27,28 @@ export interface Invocation {
 /** `args` of a call: the single argument object, or the array when there is not exactly one non-array object. */
 export function callArguments(args: readonly unknown[]): unknown {
   const [only] = args;
-  const single = args.length === 1 && typeof only === 'object' && only !== null && !Array.isArray(only);
+  const single = args.length === 1 && typeof only === 'object' && only !== null && !isArray(only);
   return single ? only : [...args];
 }
 
+/** A revoked proxy throws even when it is asked this. */
+function isArray(value: unknown): boolean {
+  try {
+    return Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
+
+/** Whatever was thrown; a program may throw objects that throw in turn when they are read. */
 export function toRecordedError(error: unknown): RecordedError {
-  if (!(error instanceof Error)) return { name: 'Error', message: String(error) };
-  const code = (error as { code?: unknown }).code;
-  return { name: error.name, message: error.message, ...(typeof code === 'string' && { code }) };
+  try {
+    if (!(error instanceof Error)) return { name: 'Error', message: textOf(error) };
+    const { name, message, code } = error as Error & { code?: unknown };
+    return { name: textOf(name), message: textOf(message), ...(typeof code === 'string' && { code }) };
+  } catch {
+    return { name: 'Error', message: 'unreadable value' };
+  }
 }
 
 /** Runs tools and observations through the gate and records what they answered. */

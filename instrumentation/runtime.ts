@@ -7,6 +7,7 @@ import { FunctionCalls } from './function-calls';
 import type { FunctionSpec, Invocation } from './function-calls';
 import type { Recorder } from './recorder';
 import { encodeTyped } from './schema/typed-json';
+import { textOf } from './schema/text-of';
 
 export interface SessionOptions {
   /** Id of the conversation; made when absent. */
@@ -46,14 +47,14 @@ export class Runtime {
     try {
       result = scopes.run(scope, fn);
     } catch (error) {
-      scope.session.failure ??= String(error);
+      scope.session.failure ??= textOf(error);
       end();
       throw error;
     }
     // Promises of any realm, but no lazy thenables, which a call of `then` would start.
     if (types.isPromise(result)) {
       result.then(end, (error: unknown) => {
-        scope.session.failure ??= String(error);
+        scope.session.failure ??= textOf(error);
         end();
       });
     } else end();

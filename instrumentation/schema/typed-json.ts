@@ -1,4 +1,5 @@
 import type { TypedJson } from './records';
+import { textOf } from './text-of';
 
 /** Marks a tagged value; an own key of this name in user data is escaped by the tag `object`. */
 const TAG = '$reenact';
@@ -54,7 +55,7 @@ function encodeObject(value: object, path: string, state: EncodeState): TypedJso
   try {
     return encodeByClass(value, path, state);
   } catch (error) {
-    state.lost.push(`${path || '/'}: ${String(error)}`);
+    state.lost.push(`${path || '/'}: ${textOf(error)}`);
     return tagged('lost', 'unreadable');
   } finally {
     state.seen.delete(value);

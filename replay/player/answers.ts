@@ -42,7 +42,9 @@ function socketFault(error: RecordedError | undefined): NetworkFault | undefined
   const { code, message = '', name, frames } = error ?? {};
   if (code === undefined) return undefined;
   const stack = frames !== undefined && { frames };
-  if (code.startsWith('HPE_')) return { code, message, ...(name !== undefined && { name }), ...stack };
+  // Of undici's own errors only this one is about bytes that are not in the recording.
+  const isRefusal = code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW';
+  if (isRefusal) return { code, message, ...(name !== undefined && { name }), ...stack };
   return /^(read|write) E[A-Z]+/.test(message) ? { code, message, ...stack } : undefined;
 }
 

@@ -92,4 +92,33 @@ describe('a tool that gives back', () => {
     const recorded = await installed.record(['agent.mjs'], { env: { BASE: stub.origin } });
     expect([recorded.stdout, recorded.stderr, recorded.code]).toEqual(['object object\n', '', 0]);
   });
+
+  it('a program that throws what cannot be read sees it thrown, and its calls are recorded', async () => {
+    installed.write({
+      'agent.mjs': `${HEAD.replace('{ tool }', '{ session, tool }')}
+        const refuse = () => { throw { toString() { throw new Error('again') } } };
+        const gone = Proxy.revocable({}, {}); gone.revoke();
+        const hostile = [
+          { toString() { throw new Error('no text') } },
+          new Proxy({}, { get: refuse, getPrototypeOf: refuse, ownKeys: refuse, has: refuse }),
+          { get then() { return refuse() } },
+          gone.proxy,
+        ];
+        const fail = tool('fail', (index) => { throw hostile[index] });
+        const take = tool('take', () => 'taken');
+        process.on('unhandledRejection', () => console.log('unhandled'));
+        for (const [index, value] of hostile.entries()) {
+          try { fail(index) } catch (error) { console.log(index, error === value) }
+          try { session({}, () => { throw value }) } catch (error) { console.log(index, error === value) }
+          await session({}, () => Promise.reject(value)).catch((error) => console.log(index, error === value));
+          console.log(take(value));
+        }
+        await ask()`,
+    });
+    const recorded = await installed.record(['agent.mjs'], { env: { BASE: stub.origin } });
+    const lines = [0, 1, 2, 3].map((index) => `${`${index} true\n`.repeat(3)}taken\n`);
+    expect([recorded.stdout, recorded.stderr, recorded.code]).toEqual([lines.join(''), '', 0]);
+    const calls = (await installed.logs()).flatMap((log) => log.turns.map(({ request }) => request['name']));
+    expect(calls.filter((name) => name === 'fail' || name === 'take')).toHaveLength(8);
+  });
 });

@@ -85,6 +85,25 @@ test('refuses a store that is a link to elsewhere', () => {
   expect(failures[0]?.[1]).toContain('link');
 });
 
+// Windows does not let go of a file that is open.
+(process.platform === 'win32' ? test.skip : test)(
+  'a store that was removed while it was written is named, once',
+  () => {
+    const dir = store();
+    const sink = createSink(config(dir), { diagnostics });
+    sink.write(exchange('{"n":1}'));
+    sink.flushSync();
+    expect(failures).toEqual([]);
+    fs.rmSync(dir, { recursive: true });
+    sink.write(exchange('{"n":2}'));
+    sink.flushSync();
+    sink.flushSync();
+    expect(failures).toEqual([
+      ['records lost', expect.stringMatching(/\.otlp\.jsonl was removed while it was written$/)],
+    ]);
+  },
+);
+
 test('a store that cannot be made is counted and the records are kept until it can', () => {
   const dir = store();
   let now = 0;

@@ -3,20 +3,23 @@ import { createServer } from 'node:http';
 
 const PAUSE_MS = 25;
 
-/** Starts the provider on a free port; resolves to its origin and the function that stops it. */
+/** Starts the provider on a free port; resolves to its origin, what it saw so far, and the function that stops it. */
 export async function startProvider() {
+  const seen = { connections: 0, requests: 0 };
   const server = createServer((request, response) => {
+    seen.requests += 1;
     const received = [];
     request.on('data', (piece) => received.push(piece));
     request.on('error', () => undefined);
     request.on('end', () => answer(request, response, JSON.parse(Buffer.concat(received).toString() || '{}')));
   });
+  server.on('connection', () => (seen.connections += 1));
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
   const stop = async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   };
-  return { origin: `http://127.0.0.1:${server.address().port}`, stop };
+  return { origin: `http://127.0.0.1:${server.address().port}`, seen, stop };
 }
 
 function answer(request, response, body) {
