@@ -19,6 +19,8 @@ export interface CommandDefinition {
   /** Usage of the positional arguments and of what follows `--`, for the help. */
   readonly usage: string;
   readonly summary: string;
+  /** Not in the list of commands. */
+  readonly hidden?: boolean;
   readonly configure: (command: Command) => void;
   /** Answers the exit code. */
   readonly run: (invocation: Invocation) => Promise<number>;

@@ -33,5 +33,10 @@ export function asReenactError(error: unknown): ReenactError {
 
 function commanderError(error: CommanderError): ReenactError {
   const message = error.message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ');
+  if (error.code === 'commander.excessArguments')
+    return new ReenactError('USAGE', message, {
+      cause: error,
+      hint: 'A program to run stands behind two dashes: reenact COMMAND … -- node agent.js',
+    });
   return new ReenactError(COMMANDER_CODES[error.code] ?? 'USAGE', message, { cause: error });
 }

@@ -46,6 +46,9 @@ export async function runCommandLine(line: CommandLine): Promise<number> {
     });
   }
   if (line.own.length === 0) throw new ReenactError('USAGE', 'no command was given');
+  const [first, second] = line.own;
+  if (first === 'help' && second !== undefined && !program.commands.some((command) => command.name() === second))
+    throw new ReenactError('UNKNOWN_COMMAND', `unknown command '${second}'`);
   try {
     await program.parseAsync([...line.own], { from: 'user' });
   } catch (error) {
@@ -58,7 +61,10 @@ export async function runCommandLine(line: CommandLine): Promise<number> {
 type Parsed = Pick<Invocation, 'args' | 'options'>;
 
 function addCommand(program: Command, definition: CommandDefinition, action: (parsed: Parsed) => Promise<void>): void {
-  const command = program.command(definition.name).summary(definition.summary).description(definition.summary);
+  const command = program
+    .command(definition.name, { hidden: definition.hidden === true })
+    .summary(definition.summary)
+    .description(definition.summary);
   definition.configure(command);
   command
     .usage(definition.usage)

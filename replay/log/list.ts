@@ -18,6 +18,8 @@ export interface ListRow {
   toolCalls: number;
   outcome: ExecutionLog['outcome'] | null;
   gaps: number;
+  /** Why the conversation was marked as failed. */
+  failure?: string;
   /** Set for the log of a replay. */
   replayOf?: string;
 }
@@ -39,6 +41,7 @@ export function listRow(log: ExecutionLog): ListRow {
     toolCalls: count('tool_call'),
     outcome: log.outcome ?? null,
     gaps: log.gaps?.length ?? 0,
+    ...(typeof log.metadata?.['failure'] === 'string' && { failure: log.metadata['failure'] }),
     ...(log.replayOf !== undefined && { replayOf: log.replayOf }),
   };
 }

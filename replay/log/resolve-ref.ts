@@ -115,6 +115,10 @@ async function resolveInSource(ref: string, source: TraceSource): Promise<Execut
   const logs = recordings.filter((recording) => recording.runId === run).flatMap((recording) => buildLogs(recording));
   const wanted = logs.filter((log) => log.sessionId === session);
   if (wanted.length > 0) return wanted;
+  if (ref === 'last')
+    throw new ReenactError('REF_NOT_FOUND', `nothing is recorded in ${source.name} yet`, {
+      hint: 'Record a program first: reenact record -- CMD',
+    });
   throw new ReenactError('REF_NOT_FOUND', `${source.name} holds nothing called ${JSON.stringify(printable(ref))}`);
 }
 

@@ -10,18 +10,35 @@ import { columns, cut, oneLine } from '../terminal-text';
 /** `reenact list`: what is recorded. */
 export const list: CommandDefinition = {
   name: 'list',
-  usage: '[--from SOURCE]',
+  usage: '[--from SOURCE] [--all]',
   summary: 'list the recorded conversations',
   configure: (command) => {
     addSourceOption(command);
+    command.option('--all', 'replays too');
   },
   run: async (invocation) => {
     const source = parseSource(textOption(invocation, 'from') ?? 'local', storeOf(invocation));
     const rows = await listLogs(source);
-    invocation.output.result(rows, rows.length === 0 ? 'Nothing is recorded here.\n' : listTable(rows));
+    invocation.output.result(rows, tableOf(rows, invocation.options['all'] === true));
     return 0;
   },
 };
+
+/** People look for what was recorded; a program that reads the document tells replays by `replayOf`. */
+export function tableOf(rows: readonly ListRow[], all: boolean): string {
+  const shown = all ? rows : rows.filter((row) => row.replayOf === undefined);
+  const hidden = rows.length - shown.length;
+  const rest = hidden === 0 ? '' : `and ${hidden} ${hidden === 1 ? 'replay' : 'replays'}, shown with --all\n`;
+  if (shown.length === 0)
+    return hidden === 0 ? 'Nothing is recorded here.\n' : `Nothing but replays is here: ${rest.slice(4)}`;
+  return listTable(shown) + rest;
+}
+
+/** One word, for the line has room for one. */
+function outcomeOf(row: ListRow): string {
+  if (row.replayOf !== undefined) return 'replay';
+  return row.failure === undefined ? (row.outcome ?? '-') : 'failed';
+}
 
 const HEAD = ['SESSION', 'STARTED (UTC)', 'DURATION', 'TURNS', 'OUTCOME', 'VERSION'] as const;
 
@@ -35,7 +52,7 @@ export function listTable(rows: readonly ListRow[]): string {
     moment(row.startedAt).slice(0, 16),
     duration(row.durationMs),
     `${row.turns}${row.gaps > 0 ? ` (${row.gaps} gaps)` : ''}`,
-    row.outcome ?? '-',
+    outcomeOf(row),
     cut(oneLine([row.agentVersion, row.promptVersion].filter(Boolean).join('/') || '-'), 12),
   ]);
   const [head, ...lines] = alignColumns([[...HEAD], ...cells].map(([, ...rest]) => rest)).map((text, index) => ({

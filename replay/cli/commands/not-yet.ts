@@ -7,6 +7,7 @@ function notYet(name: string, summary: string): CommandDefinition {
     name,
     usage: '',
     summary: `${summary} (not in this version)`,
+    hidden: true,
     configure: (command) => {
       command.argument('[args...]').allowUnknownOption();
     },

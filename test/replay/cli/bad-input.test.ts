@@ -50,6 +50,9 @@ const program = ['--', process.execPath, '-e', ''];
 const cases: [name: string, code: string, args: string[]][] = [
   ['no arguments', 'USAGE', []],
   ['an unknown command', 'UNKNOWN_COMMAND', ['frobnicate']],
+  ['help on an unknown command', 'UNKNOWN_COMMAND', ['help', 'frobnicate']],
+  ['a program without dashes before it', 'USAGE', ['record', 'node', 'agent.js']],
+  ['the last run of an empty store', 'REF_NOT_FOUND', ['show', 'last']],
   ['an unknown option', 'UNKNOWN_OPTION', ['replay', good, '--no-such-flag', ...program]],
   ['an unknown policy', 'UNKNOWN_POLICY', ['replay', good, '--on-divergence', 'maybe', ...program]],
   ['an unknown source', 'UNKNOWN_SOURCE', ['list', '--from', 'nowhere=1']],
@@ -132,6 +135,17 @@ test('a file that is pulled again into itself is brought up to date', async () =
   const target = path('again.jsonl');
   expect((await run(['pull', good, '-o', target])).code).toBe(0);
   expect((await run(['pull', good, '-o', target])).code).toBe(0);
+});
+
+test.each([
+  [['record', 'node', 'agent.js'], 'reenact COMMAND … -- node agent.js'],
+  [['show', 'last'], 'reenact record -- CMD'],
+])('%j tells what to type', async (args, hint) => {
+  expect((await run(args)).err).toContain(hint);
+});
+
+test('commands that are not there yet are not offered', async () => {
+  expect((await run(['--help'])).out).not.toMatch(/^ +(mine|serve)\b/m);
 });
 
 test('good input is accepted', async () => {

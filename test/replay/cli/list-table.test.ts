@@ -1,4 +1,4 @@
-import { listTable } from '../../../replay/cli/commands/list';
+import { listTable, tableOf } from '../../../replay/cli/commands/list';
 import type { ListRow } from '../../../replay/log/list';
 
 const row = (fields: Partial<ListRow>): ListRow => ({
@@ -44,4 +44,16 @@ test('puts a conversation that is its own run on one line', () => {
     'SESSION                   STARTED (UTC)     DURATION     TURNS  OUTCOME  VERSION\n' +
       '20261201-045925-e4e41741  2026-12-01 04:59  59 min 59 s  12     -        -\n',
   );
+});
+
+test('shows replays only when asked, and says how many there are', () => {
+  const rows = [row({}), row({ runId: 'r2', replayOf: 'x' }), row({ runId: 'r3', replayOf: 'x' })];
+  expect(tableOf(rows, false)).toBe(`${listTable([row({})])}and 2 replays, shown with --all\n`);
+  expect(tableOf(rows, true).match(/ replay /g)).toHaveLength(2);
+  expect(tableOf(rows.slice(1), false)).toBe('Nothing but replays is here: 2 replays, shown with --all\n');
+  expect(tableOf([], false)).toBe('Nothing is recorded here.\n');
+});
+
+test('shows a conversation that was marked as failed as such', () => {
+  expect(listTable([row({ outcome: 'resolved', failure: 'wrong answer' })])).toMatch(/ 12 +failed /);
 });
