@@ -38,7 +38,9 @@ export function likelyCause(difference: Difference, body?: unknown): string {
     return 'request settings differ from the recorded ones';
   if (difference.expected === undefined) return 'the program sends more than was recorded';
   if (difference.actual === undefined) return 'the program sends less than was recorded';
-  return 'the content differs from the recorded one';
+  return /^\/(messages|input)\b/.test(difference.path)
+    ? 'prompt edit: a message differs from the recorded one'
+    : 'the content differs from the recorded one';
 }
 
 function bodiesDiffer(expected: WireRequest, actual: WireRequest): Difference {

@@ -10,21 +10,22 @@ describe('the likely cause of a difference', () => {
     ['/id', '6f1c2b0a-1111-4222-8333-444455556666', '00000000-1111-4222-8333-444455556666', 'generated id'],
     ['/system', 'Be brief.', 'Be kind.', 'prompt edit'],
     ['/instructions', 'a', 'b', 'prompt edit'],
-    ['/messages/0/content', 'a', 'b', 'the content differs'],
+    ['/messages/0/content', 'a', 'b', 'prompt edit: a message'],
     ['/model', 'm1', 'm2', 'request settings'],
     ['/tools/0/function/name', 'a', 'b', 'request settings'],
     ['/messages/4', undefined, { role: 'user' }, 'sends more'],
     ['/messages/4', { role: 'user' }, undefined, 'sends less'],
-    ['/messages/2/content', 'a', 'b', 'the content differs'],
+    ['/metadata/a', 'a', 'b', 'the content differs'],
+    ['/messages/2/content', 'a', 'b', 'prompt edit: a message'],
   ])('at %s from %j to %j is: %s', (path, expected, actual, cause) => {
     expect(likelyCause({ path, expected, actual })).toContain(cause);
   });
 });
 
 test.each([
-  ['system', 'prompt edit'],
-  ['developer', 'prompt edit'],
-  ['user', 'the content differs'],
+  ['system', 'the instructions'],
+  ['developer', 'the instructions'],
+  ['user', 'a message'],
 ])('a difference in a first message of the role %s is: %s', (role, cause) => {
   const difference = { path: '/messages/0/content', expected: 'a', actual: 'b' };
   expect(likelyCause(difference, { messages: [{ role, content: 'a' }] })).toContain(cause);
