@@ -12,7 +12,7 @@ export const ERRORS = {
   COMMAND_NOT_FOUND: 'Check the spelling of the command, or give its full path.',
   COMMAND_NOT_TRUSTED: 'A log from a file or a backend never chooses what is executed. Give the command after `--`.',
   FILE_NOT_FOUND: 'Check the path.',
-  FILE_EXISTS: 'Choose another name; existing files are not overwritten.',
+  FILE_EXISTS: 'Choose another name, or overwrite it with --force.',
   FILE_NOT_WRITABLE: 'Check the folder and its permissions.',
   LOG_EMPTY: 'The file holds no execution log. Pull or record the conversation again.',
   LOG_INVALID: 'Each line must be one ExecutionLog in JSON; see docs/reference/execution-log.md.',

@@ -5,7 +5,7 @@ import type { Palette } from './terminal-text';
 /** Divergences that are explained one by one. */
 const MAX_EXPLAINED = 10;
 
-const WIDTH = 100;
+const WIDTH = 80;
 
 /** The divergences of a replay for people, the first one first; '' when there are none. */
 export function explainDivergences(document: ReplayDocument, palette: Palette): string {

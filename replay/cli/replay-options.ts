@@ -40,6 +40,7 @@ export async function planReplay(invocation: Invocation, ref: string): Promise<P
   const live = readLive(textOption(invocation, 'live'));
   const fromTurn = readCount(invocation, 'fromTurn', '--from-turn');
   const resolved = await resolveLogs(invocation, ref);
+  checkFromTurn(fromTurn, resolved.logs);
   if (live === 'tools' && resolved.origin !== 'store' && invocation.options['trust'] !== true)
     throw new ReenactError('COMMAND_NOT_TRUSTED', 'with --live tools the answers in this log choose which tools run', {
       hint: 'Add --trust if you know where the log comes from.',
@@ -59,6 +60,16 @@ export async function planReplay(invocation: Invocation, ref: string): Promise<P
     store: storeOf(invocation),
     output: invocation.output.json ? 'to-stderr' : 'inherit',
   };
+}
+
+/** @throws ReenactError TURN_NOT_FOUND */
+function checkFromTurn(fromTurn: number | undefined, logs: readonly ExecutionLog[]): void {
+  const most = Math.max(...logs.map((log) => log.turns.length));
+  if (fromTurn !== undefined && fromTurn > most)
+    throw new ReenactError(
+      'TURN_NOT_FOUND',
+      `--from-turn ${fromTurn}: the recording has ${most} ${most === 1 ? 'turn' : 'turns'}`,
+    );
 }
 
 /** @throws ReenactError UNKNOWN_POLICY */

@@ -30,5 +30,5 @@ export async function resolveLogs(invocation: Invocation, ref: string): Promise<
 
 /** Finds the one log of a reference. */
 export async function resolveOne(invocation: Invocation, ref: string): Promise<ExecutionLog> {
-  return requireOne((await resolveLogs(invocation, ref)).logs);
+  return requireOne((await resolveLogs(invocation, ref)).logs, ref);
 }

@@ -46,7 +46,7 @@ export function buildReplayDocument(facts: ReplayFacts): ReplayDocument {
   const told = [
     ...facts.reports.flatMap((report) => report.divergences),
     ...statements,
-    ...programDivergences(program, counts.overridden > 0),
+    ...programDivergences(program, { overridden: counts.overridden > 0, lengths: outputLengths(facts) }),
   ];
   const notes = replayNotes(facts.logs, facts.reports);
   return {
@@ -146,7 +146,21 @@ function compareProgram(facts: ReplayFacts): ReplayDocument['program'] {
   };
 }
 
-function programDivergences(program: ReplayDocument['program'], overridden: boolean): Divergence[] {
+/** Bytes of output then and now, of the first process whose output differs: a recording keeps no more of it. */
+function outputLengths({ recording, reports }: ReplayFacts): readonly [number, number] | undefined {
+  for (const { processPath, stdout } of recording.exits) {
+    const now = reports.find((report) => report.processPath === processPath)?.stdout;
+    if (stdout !== undefined && now && stdout.sha256 !== now.sha256) return [stdout.bytes, now.bytes];
+  }
+  return undefined;
+}
+
+interface ProgramContext {
+  readonly overridden: boolean;
+  readonly lengths: readonly [number, number] | undefined;
+}
+
+function programDivergences(program: ReplayDocument['program'], { overridden, lengths }: ProgramContext): Divergence[] {
   const found: Divergence[] = [];
   const base = { kind: 'diverged', turn: null, nearest: null } as const;
   if (program.recordedExitCode !== null && program.exitCode !== program.recordedExitCode)
@@ -165,9 +179,15 @@ function programDivergences(program: ReplayDocument['program'], overridden: bool
       ...base,
       rule: 'stdout',
       path: '/program/stdoutEqual',
-      expected: 'the recorded output',
-      actual: 'another output',
-      cause: 'The program printed something else than when it was recorded.',
+      expected: lengths === undefined ? 'the recorded output' : `${lengths[0]} bytes`,
+      actual:
+        lengths === undefined
+          ? 'another output'
+          : lengths[0] === lengths[1]
+            ? 'as many, but others'
+            : `${lengths[1]} bytes`,
+      cause:
+        'The program printed something else than when it was recorded (of which length and hash are kept, not the text).',
       hint: overridden
         ? 'What was changed with --set leads to it; see what follows with `reenact diff`.'
         : 'An earlier divergence explains it, or the program prints a value that is not recorded (a process id, a file).',

@@ -21,6 +21,11 @@ export async function replaceFile(
   options: ReplaceOptions = {},
 ): Promise<void> {
   refuse(path, options);
+  if (!existsSync(dirname(path)))
+    throw new ReenactError(
+      'FILE_NOT_WRITABLE',
+      `${path} cannot be written: the folder ${dirname(path)} does not exist`,
+    );
   const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}.tmp`);
   try {
     const file = createWriteStream(temporary, { flags: 'wx', mode: 0o600 });
@@ -39,7 +44,8 @@ export async function replaceFile(
 
 function refuse(path: string, options: ReplaceOptions): void {
   if (!existsSync(path)) return;
-  if (statSync(path).isDirectory()) throw new ReenactError('FILE_EXISTS', `${path} is a folder`);
+  if (statSync(path).isDirectory())
+    throw new ReenactError('FILE_EXISTS', `${path} is a folder`, { hint: 'Name a file.' });
   if (options.replace !== true) throw new ReenactError('FILE_EXISTS', `${path} exists already`);
 }
 

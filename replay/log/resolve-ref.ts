@@ -42,16 +42,16 @@ export async function resolveRef(ref: string, options: ResolveOptions): Promise<
 }
 
 /**
- * The only one of the logs.
+ * The only one of the logs. @param ref as the user named them; with a file the candidates are references into it
  * @throws ReenactError REF_AMBIGUOUS with their session ids, LOG_HAS_NO_CALLS
  */
-export function requireOne(logs: readonly ExecutionLog[]): ExecutionLog {
+export function requireOne(logs: readonly ExecutionLog[], ref = ''): ExecutionLog {
   const [log, ...others] = logs;
   if (log === undefined) throw new ReenactError('LOG_HAS_NO_CALLS', 'there is no log with calls');
   if (others.length === 0) return log;
   throw ambiguous(
     'several logs where one is needed',
-    logs.map((item) => item.sessionId),
+    logs.map((item) => (ref !== '' && fileOf(ref) !== undefined ? `${ref}#${item.sessionId}` : item.sessionId)),
   );
 }
 

@@ -38,7 +38,9 @@ export const pull: CommandDefinition = {
 /** Before anything is fetched: a folder is never written over, with or without `--force`. */
 function refuseFolder(file: string): void {
   if (existsSync(file) && !statSync(file).isFile())
-    throw new ReenactError('FILE_EXISTS', `${file} is not a file, so it is not written over`);
+    throw new ReenactError('FILE_EXISTS', `${file} is not a file, so it is not written over`, {
+      hint: 'Name a file.',
+    });
 }
 
 /** Pulling a conversation again into its own file brings it up to date; any other file is left alone. */

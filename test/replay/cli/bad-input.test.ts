@@ -140,6 +140,10 @@ test('a file that is pulled again into itself is brought up to date', async () =
 test.each([
   [['record', 'node', 'agent.js'], 'reenact COMMAND … -- node agent.js'],
   [['show', 'last'], 'reenact record -- CMD'],
+  [['convert', good, good], '--force'],
+  [['pull', good, '-o', path('nowhere/x.jsonl')], `the folder ${path('nowhere')} does not exist`],
+  [['show', write('two.jsonl', text + text.replace('s-1', 's-2'))], 'two.jsonl#s-1'],
+  [['replay', good, '--from-turn', '9', ...program], '--from-turn 9: the recording has 1 turn'],
 ])('%j tells what to type', async (args, hint) => {
   expect((await run(args)).err).toContain(hint);
 });
