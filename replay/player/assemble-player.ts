@@ -8,6 +8,7 @@ import type { VirtualNetwork } from '../network/virtual-network';
 import { CORRELATION_HEADER, ExchangePlayer } from './exchange-player';
 import { hintFor } from './explain';
 import { isInbound } from './inbound-player';
+import { sameMadeId } from './made-ids';
 import { FunctionPlayer } from './function-player';
 import type { ProcessRecording } from './process-recording';
 import type { QuiescenceProbe, Rest } from './quiescence';
@@ -66,7 +67,7 @@ export function assemblePlayer(parts: PlayerParts): Player {
     quiescence,
     firings: new RecordedFirings(own.ambient, own.startMs),
   });
-  const recordedExchanges = new RecordedExchanges(own.exchanges, options.ignore);
+  const recordedExchanges = new RecordedExchanges(own.exchanges, options.ignore, sameMadeId(own));
   const recordedFunctions = new RecordedFunctions(own.functions.filter((record) => !isInbound(record)));
   const pools = { recordedExchanges, recordedFunctions };
   const exchanges: ExchangePlayer = new ExchangePlayer({

@@ -48,6 +48,19 @@ const ID = new RegExp(
   'gi',
 );
 
+/** May a question that holds `replayed` where the recorded one holds `recorded` be the same question? */
+export type SameId = (recorded: string, replayed: string) => boolean;
+
+/** The ids in a text, in the order in which they stand. */
+export function idsIn(text: string): string[] {
+  return text.match(ID) ?? [];
+}
+
+/** The ids of the meaning of a request, in the order in which the canonical key names them. */
+export function idsOf(request: WireRequest, ignore: readonly string[]): string[] {
+  return idsIn(canonicalBody(request, request.body.toString('utf8'), ignore));
+}
+
 function renameIds(text: string): string {
   const names = new Map<string, string>();
   return text.replace(ID, (id) => {

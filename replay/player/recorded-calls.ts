@@ -6,7 +6,8 @@ import type {
   ToolRecord,
   WireRequest,
 } from '../../instrumentation/schema/records';
-import { canonicalKey, exactKey, routeOf } from './call-key';
+import { canonicalKey, exactKey, idsOf, routeOf } from './call-key';
+import type { SameId } from './call-key';
 
 export type FunctionCallRecord = ToolRecord | ObservationRecord;
 
@@ -28,10 +29,13 @@ export class RecordedExchanges {
   private readonly entries = new Map<string, Entry>();
   private readonly byExact = new Map<string, Set<Entry>>();
   private readonly ignore: readonly string[];
+  private readonly sameId: SameId;
   readonly origins: ReadonlySet<string>;
 
-  constructor(records: readonly ExchangeRecord[], ignore: readonly string[]) {
+  /** @param sameId which ids of the canonical key may differ; all of them without it */
+  constructor(records: readonly ExchangeRecord[], ignore: readonly string[], sameId: SameId = () => true) {
     this.ignore = ignore;
+    this.sameId = sameId;
     for (const record of [...records].sort((a, b) => a.seqStart - b.seqStart)) {
       const entry: Entry = {
         record,
@@ -66,7 +70,14 @@ export class RecordedExchanges {
     const candidates = [...this.entries.values()].filter((entry) => entry.route === route);
     if (candidates.length === 0) return [];
     const key = canonicalKey(request, this.ignore);
-    return candidates.filter((entry) => (entry.canonical ??= canonicalKey(entry.record.request, this.ignore)) === key);
+    const alike = candidates.filter(
+      (entry) => (entry.canonical ??= canonicalKey(entry.record.request, this.ignore)) === key,
+    );
+    if (alike.length === 0) return [];
+    const ids = idsOf(request, this.ignore);
+    return alike.filter((entry) =>
+      idsOf(entry.record.request, this.ignore).every((id, i) => id === ids[i] || this.sameId(id, ids[i] ?? '')),
+    );
   }
 
   claim(record: ExchangeRecord): void {
